@@ -1,0 +1,178 @@
+import { ChunkedDecoder } from "./chunked.ts";
+import { endOfHead, parseHead, requestBytes } from "./http_head.ts";
+
+const READ_SIZE = 64 * 1024;
+const MAX_HEAD = 64 * 1024;
+
+/**
+ * One open HTTP/1.1 connection, for measuring.
+ *
+ * The runtime's fetch may connect, or wait for a connection, after it was called, so the moment of the write stays
+ * unknown. Here the connection is open before the request, the request is one write made within `fetch`'s first
+ * turn, and each read of the socket gives at most one piece of body: times taken around them are those of the wire.
+ */
+export class HttpConnection implements Disposable {
+  #conn: Deno.Conn;
+  #origin: URL;
+  #buffer = new Uint8Array(READ_SIZE);
+  #closed = false;
+
+  private constructor(conn: Deno.Conn, origin: URL) {
+    this.#conn = conn;
+    this.#origin = origin;
+  }
+
+  /** Opens a connection to the origin of `url` (http or https); for https the handshake is done as well. */
+  static async open(url: string | URL): Promise<HttpConnection> {
+    const { protocol, hostname, port } = new URL(url);
+    const address = {
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: Number(port) || (protocol === "https:" ? 443 : 80),
+    };
+    if (protocol === "http:") {
+      const conn = await Deno.connect(address);
+      conn.setNoDelay(true);
+      return new HttpConnection(conn, new URL(url));
+    }
+    if (protocol !== "https:") throw new TypeError(`expected an http or https URL, got ${url}`);
+    const conn = await Deno.connectTls({ ...address, alpnProtocols: ["http/1.1"] });
+    await conn.handshake();
+    return new HttpConnection(conn, new URL(url));
+  }
+
+  /**
+   * Sends a request on this connection and gives the response; for lib/client's `fetch` option. One request at a
+   * time: the body must be read to its end before the next. Cancelling the body, or the signal, closes the connection.
+   *
+   * @throws when the connection breaks or what comes is not HTTP/1.1
+   */
+  fetch = async (
+    url: string | URL,
+    { method = "GET", headers, body, signal }: RequestInit = {},
+  ): Promise<Response> => {
+    const target = new URL(url);
+    if (target.origin !== this.#origin.origin) {
+      throw new TypeError(`this connection is to ${this.#origin.origin}, the request to ${target.origin}`);
+    }
+    if (body != null && typeof body !== "string") throw new TypeError("expected a string as body");
+    const request = requestBytes(method, target, new Headers(headers), body ?? undefined);
+    const onAbort = () => this.close();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const settle = () => signal?.removeEventListener("abort", onAbort);
+    try {
+      signal?.throwIfAborted();
+      await this.#write(request);
+      const { head, rest } = await this.#readHead();
+      const { status, responseHeaders } = parseHead(head);
+      const empty = method === "HEAD" || status === 204 || status === 304;
+      const stream = empty ? null : this.#body(responseHeaders, rest, settle);
+      if (empty) settle();
+      return new Response(stream, { status, headers: responseHeaders });
+    } catch (error) {
+      settle();
+      this.close();
+      throw signal?.aborted ? signal.reason : error;
+    }
+  };
+
+  /** Closes the connection; once is enough, more does no harm. */
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#conn.close();
+  }
+
+  [Symbol.dispose]() {
+    this.close();
+  }
+
+  async #write(bytes: Uint8Array) {
+    while (bytes.length > 0) bytes = bytes.subarray(await this.#conn.write(bytes));
+  }
+
+  /** What one read of the socket gives, in an array of its own; null at its end. */
+  async #read(): Promise<Uint8Array | null> {
+    const size = await this.#conn.read(this.#buffer);
+    return size === null ? null : this.#buffer.slice(0, size);
+  }
+
+  async #readHead(): Promise<{ head: string; rest: Uint8Array }> {
+    let held = new Uint8Array(0);
+    while (held.length < MAX_HEAD) {
+      const end = endOfHead(held);
+      if (end !== -1) {
+        const head = new TextDecoder("latin1").decode(held.subarray(0, end));
+        const rest = held.subarray(end + 4);
+        // 1xx replies only announce the real one.
+        if (!/^HTTP\/1\.[01] 1\d\d/.test(head)) return { head, rest };
+        held = rest.slice();
+        continue;
+      }
+      const piece = await this.#read();
+      if (piece === null) {
+        throw new Error("the connection was closed before the response's head was complete");
+      }
+      const longer = new Uint8Array(held.length + piece.length);
+      longer.set(held);
+      longer.set(piece, held.length);
+      held = longer;
+    }
+    throw new Error(`expected a response head under ${MAX_HEAD} bytes`);
+  }
+
+  #body(headers: Headers, rest: Uint8Array, settle: () => void): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const unframe = framing(headers);
+    let pending: Uint8Array | undefined = rest;
+    return new ReadableStream({
+      pull: async (controller) => {
+        try {
+          while (true) {
+            // An empty piece still asks the framing whether the body has ended already.
+            const piece: Uint8Array | null = pending ?? await this.#read();
+            pending = undefined;
+            const { payload, done } = unframe(piece);
+            if (payload.length > 0) controller.enqueue(payload as Uint8Array<ArrayBuffer>);
+            if (done) {
+              controller.close();
+              settle();
+            }
+            if (payload.length > 0 || done) return;
+          }
+        } catch (error) {
+          settle();
+          this.close();
+          throw error;
+        }
+      },
+      cancel: () => {
+        settle();
+        this.close();
+      },
+    }, { highWaterMark: 0 });
+  }
+}
+
+/** What takes the payload out of the body's pieces; null is the end of the connection. */
+type Unframe = (piece: Uint8Array | null) => { payload: Uint8Array; done: boolean };
+
+function framing(headers: Headers): Unframe {
+  const nothing = new Uint8Array(0);
+  if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) {
+    const chunks = new ChunkedDecoder();
+    return (piece) => {
+      if (piece === null) throw new Error("the connection was closed before the body's last chunk");
+      return { payload: chunks.push(piece), done: chunks.done };
+    };
+  }
+  const length = headers.get("content-length");
+  if (length !== null) {
+    let left = Number(length);
+    return (piece) => {
+      if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);
+      const payload = piece.subarray(0, left);
+      left -= payload.length;
+      return { payload, done: left === 0 };
+    };
+  }
+  return (piece) => ({ payload: piece ?? nothing, done: piece === null });
+}

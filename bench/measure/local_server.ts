@@ -1,0 +1,67 @@
+/** A server in a process of its own. */
+export interface LocalServer extends AsyncDisposable {
+  url: string;
+}
+
+const START_MS = 60_000;
+const STOP_MS = 7_000;
+const ANNOUNCED = /https?:\/\/[^\s"',]+/;
+
+/**
+ * Starts the service on a free port and waits until it prints its address. Disposing stops it: SIGTERM first, which
+ * lets it end its streams, and SIGKILL when it has not exited within 7 s.
+ *
+ * @throws {Error} when it exits or stays silent for 60 s (a first run may have to fetch its packages)
+ */
+export async function startServer(
+  entry: URL = new URL("../../main.ts", import.meta.url),
+): Promise<LocalServer> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-code-cache", "--allow-net", "--allow-env", "--allow-read", entry.href, "--port", "0"],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+
+  let output = "";
+  const url = Promise.withResolvers<string>();
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    // Read to the end: a full pipe would block the server at its next log line.
+    for await (const bytes of stream) {
+      output = (output + decoder.decode(bytes, { stream: true })).slice(-4096);
+      const address = ANNOUNCED.exec(output)?.[0];
+      // Only a whole line holds the whole address.
+      if (address && output.includes("\n", output.indexOf(address))) url.resolve(address);
+    }
+  };
+  const reading = Promise.all([read(child.stdout), read(child.stderr)]);
+  const stop = async () => {
+    try {
+      child.kill("SIGTERM");
+    } catch {
+      // It has exited by itself.
+    }
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+    await child.status;
+    clearTimeout(timer);
+    await reading;
+  };
+
+  const timer = setTimeout(
+    () => url.reject(new Error(`the server printed no address within ${START_MS} ms`)),
+    START_MS,
+  );
+  reading.then(() => child.status).then(({ code }) => {
+    const last = output.trim().split("\n").at(-1) ?? "";
+    url.reject(new Error(`the server exited with code ${code} before it printed its address: ${last}`));
+  });
+  try {
+    return { url: await url.promise, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

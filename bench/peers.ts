@@ -1,0 +1,190 @@
+/** `deno task bench:peers`: this server beside what a user would pick instead. See --help. */
+import type { Job } from "./load/job.ts";
+import { requireDescriptors, runJob } from "./load/generator.ts";
+import { type Launcher, OURS, PEERS } from "./peers/catalog.ts";
+import { HELP, type Options, readOptions } from "./peers/options.ts";
+import { killAll, type Running, start } from "./peers/process.ts";
+import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
+import { machine } from "./peers/machine.ts";
+import { verify } from "./peers/verify.ts";
+
+/** A server under test: started anew for each run, so that no run inherits another's heap. */
+interface Contender {
+  name: string;
+  start(): Promise<Running>;
+}
+
+type Load = { title: string; job: (server: Running) => Job };
+
+function loadsOf(options: Options): Load[] {
+  const { transport } = options;
+  const prompt = "hello";
+  const paced = options.streams.map((streams): Load => ({
+    title: `paced, ${streams} streams × ${1000 / options.itl} tokens/s, ${options.seconds} s`,
+    job: ({ port, pid }) => ({
+      ...{ kind: "paced", port, pid, prompt, transport, streams },
+      ...{
+        itlMs: options.itl,
+        seconds: options.seconds,
+        spreadMs: 1000,
+        settleMs: 2000,
+      },
+    }),
+  }));
+  const unpaced: Load = {
+    title: `unpaced, ${options.readers} readers of ${options.tokens}-token streams, ${
+      options["unpaced-seconds"]
+    } s`,
+    job: ({ port, pid }) => ({
+      ...{
+        kind: "unpaced",
+        port,
+        pid,
+        prompt,
+        transport,
+        readers: options.readers,
+        tokens: options.tokens,
+      },
+      ...{
+        seconds: options["unpaced-seconds"],
+        settleMs: 1000,
+        healthEveryMs: 10,
+      },
+    }),
+  };
+  return [
+    ...options.jobs.includes("paced") ? paced : [],
+    ...options.jobs.includes("unpaced") ? [unpaced] : [],
+  ];
+}
+
+async function contendersOf(options: Options): Promise<Contender[]> {
+  if (options.url) {
+    const port = Number(options.url.port || 80);
+    // Without --pid nothing is read from /proc.
+    const running: Running = {
+      port,
+      pid: options.pid,
+      stop: () => Promise.resolve(),
+    };
+    return [{ name: options.url.host, start: () => Promise.resolve(running) }];
+  }
+  const contenders: Contender[] = [];
+  for (const peer of PEERS.filter((peer) => options.only.includes(peer.name))) {
+    try {
+      const launcher: Launcher = await peer.prepare();
+      contenders.push({
+        name: peer.name,
+        start: () => start(peer.name, launcher),
+      });
+    } catch (error) {
+      console.log(`skipped ${peer.name}: ${message(error)}`);
+    }
+  }
+  return contenders;
+}
+
+async function measure(
+  contender: Contender,
+  load: Load,
+  round: number,
+): Promise<Run> {
+  const server = await contender.start();
+  try {
+    await verify(server.port);
+    return {
+      peer: contender.name,
+      round,
+      result: await runJob(load.job(server)),
+    };
+  } finally {
+    await server.stop();
+  }
+}
+
+async function main(options: Options): Promise<number> {
+  await requireDescriptors(Math.max(...options.streams));
+  const contenders = await contendersOf(options);
+  if (contenders.length === 0) throw new Error("no server left to measure");
+  const about = await machine();
+  console.log(
+    `${about.os} ${about.arch}, ${about.cores} cores, Deno ${about.deno}, load average ${about.loadAverage}`,
+  );
+  const loads = [];
+  let failed = false;
+  for (const load of loadsOf(options)) {
+    console.log(`\n${load.title}`);
+    const runs: Run[] = [];
+    for (let round = 1; round <= options.rounds; round++) {
+      // Forward, backward, forward: a machine that slows down must not favour the first.
+      for (
+        const contender of round % 2 === 1 ? contenders : contenders.toReversed()
+      ) {
+        try {
+          const run = await measure(contender, load, round);
+          runs.push(run);
+          console.log(runLine(run));
+        } catch (error) {
+          failed = true;
+          console.log(
+            `  round ${round} ${contender.name}: failed: ${message(error)}`,
+          );
+        }
+      }
+    }
+    if (runs.length === 0) continue;
+    const reference = runs.some((run) => run.peer === OURS) ? OURS : runs[0].peer;
+    console.log(
+      `\nmedians (ratio to ${reference})\n${summaryTable(runs, reference)}`,
+    );
+    const warning = disturbance(runs);
+    if (warning !== "") console.log(warning);
+    loads.push({
+      title: load.title,
+      reference,
+      summaries: summarize(runs, reference),
+      runs,
+    });
+  }
+  await Deno.mkdir(options.json.replace(/[^/]*$/, "") || ".", {
+    recursive: true,
+  });
+  await Deno.writeTextFile(
+    options.json,
+    JSON.stringify({ machine: about, loads }, null, 2) + "\n",
+  );
+  console.log(`\nwrote ${options.json}`);
+  return failed ? 1 : 0;
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function parse(): Options {
+  try {
+    const options = readOptions(Deno.args);
+    if (options !== "help") return options;
+    console.log(HELP);
+    Deno.exit(0);
+  } catch (error) {
+    console.error(`bench:peers: ${message(error)}`);
+    Deno.exit(2);
+  }
+}
+
+if (import.meta.main) {
+  const options = parse();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => {
+      killAll();
+      Deno.exit(130);
+    });
+  }
+  try {
+    Deno.exit(await main(options));
+  } catch (error) {
+    console.error(`bench:peers: ${message(error)}`);
+    Deno.exit(1);
+  }
+}

@@ -1,0 +1,189 @@
+import { z } from "zod";
+import { quote } from "./errors.ts";
+
+/** A value that cannot be used, or a flag that does not exist: one line, exit code 2. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+const UNITS: Record<string, number> = { us: 0.001, ms: 1, s: 1000, m: 60_000 };
+
+/** `20ms`, `1.5s`, `0`, or a bare number of milliseconds; the value is milliseconds, with fractions. */
+function duration(defaultMs: number, about: string, least = 0) {
+  return z.union([z.string(), z.number()]).transform((text, context) => {
+    const match = /^(\d+(?:\.\d+)?)(us|ms|s|m)?$/.exec(String(text).trim());
+    const ms = match ? Number(match[1]) * UNITS[match[2] ?? "ms"] : NaN;
+    if (ms >= least && ms <= 86_400_000) return ms;
+    context.addIssue({
+      code: "custom",
+      message: `a time like 20ms or 1.5s${least > 0 ? `, at least ${least}ms` : ""}`,
+    });
+    return z.NEVER;
+  }).default(defaultMs).meta({ about, shown: written(defaultMs), kind: "TIME" });
+}
+
+function written(ms: number): string {
+  return ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+}
+
+function whole(min: number, max: number, fallback: number, about: string) {
+  return z.union([z.string(), z.number()]).transform((text, context) => {
+    const value = /^-?\d+$/.test(String(text).trim()) ? Number(text) : NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({ code: "custom", message: `a whole number from ${min} to ${max}` });
+    return z.NEVER;
+  }).default(fallback).meta({ about, kind: "N" });
+}
+
+function decimal(min: number, max: number, fallback: number, about: string) {
+  return z.union([z.string(), z.number()]).transform((text, context) => {
+    const value = /^\d+(\.\d+)?$/.test(String(text).trim()) ? Number(text) : NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({ code: "custom", message: `a number from ${min} to ${max}` });
+    return z.NEVER;
+  }).default(fallback).meta({ about, kind: "X" });
+}
+
+function flag(fallback: boolean, about: string) {
+  return z.union([
+    z.boolean(),
+    z.enum(["true", "false"], { error: "true or false" }).transform((v) => v === "true"),
+  ])
+    .default(fallback).meta({ about, kind: "BOOL" });
+}
+
+function choice<const T extends readonly [string, ...string[]]>(
+  values: T,
+  fallback: T[number],
+  about: string,
+) {
+  return z.enum(values, { error: `one of ${values.join(", ")}` }).default(fallback as never)
+    .meta({ about, kind: values.join("|") });
+}
+
+function line(fallback: string, about: string, kind = "TEXT") {
+  // deno-lint-ignore no-control-regex
+  return z.string().regex(/^[^\u0000-\u001f\u007f]{0,1024}$/, "a line of at most 1024 characters").default(
+    fallback,
+  )
+    .meta({ about, kind });
+}
+
+/** Every setting: its default, its bounds and what it is for. The flag is the key in kebab-case. */
+export const Settings = z.object({
+  host: line("127.0.0.1", "address to listen on"),
+  port: whole(0, 65_535, 8170, "port to listen on; 0 takes a free one"),
+  model: line("tokentap", "model name shown to clients; for the llama engine the GGUF file", "NAME"),
+  engine: choice(["simulated", "upstream", "llama"], "simulated", "what makes the tokens"),
+  seed: whole(0, 0xffff_ffff, 0, "changes every token and delay of the simulated engine"),
+  timeToFirstToken: duration(200, "prefill, before the first token"),
+  timeToFirstTokenStdDev: duration(0, "its standard deviation (log-normal)"),
+  prefillTimePerToken: duration(0, "prefill for each token of the prompt, added to the above"),
+  interTokenLatency: duration(20, "between tokens"),
+  interTokenLatencyStdDev: duration(0, "its standard deviation (log-normal)"),
+  timeFactorUnderLoad: decimal(1, 1000, 1, "factor on the time between tokens when all slots are busy"),
+  maxNumSeqs: whole(1, 100_000, 256, "slots: generations in prefill or decode at once"),
+  maxWaitingQueueLength: whole(0, 1_000_000, 1024, "generations that may wait for a slot; more get 429"),
+  maxModelLen: whole(2, 10_000_000, 8192, "most tokens of prompt and answer together"),
+  realtime: flag(true, "false: the same model, with nothing waited for"),
+  ignoreDisconnects: flag(
+    false,
+    "true: go on generating when the client has left (the fault, for comparison)",
+  ),
+  keepAlive: duration(15_000, "silence on a stream that is filled with a comment", 1),
+  stallLimit: duration(30_000, "how long a reader may take nothing before its stream is cut", 1),
+  bodyTimeout: duration(10_000, "time for a request's body to arrive", 1),
+  maxBodyBytes: whole(1024, 1_073_741_824, 1_048_576, "largest request body in bytes"),
+  shutdownGrace: duration(5_000, "after SIGTERM, how long running generations may go on"),
+  logFormat: choice(["text", "json"], "text", "form of the log lines"),
+});
+
+export type Settings = z.infer<typeof Settings>;
+type Key = keyof Settings;
+
+export interface SettingRow {
+  key: Key;
+  flag: string;
+  env: string;
+  default: string;
+  kind: string;
+  about: string;
+}
+
+/** Every setting as a row, for `--help` and the README. */
+export function settingRows(): SettingRow[] {
+  return Object.entries(Settings.shape).map(([key, schema]) => {
+    const meta = schema.meta() as { about: string; kind: string; shown?: string };
+    const kebab = key.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase());
+    return {
+      key: key as Key,
+      flag: "--" + kebab,
+      env: "TOKENTAP_" + kebab.replaceAll("-", "_").toUpperCase(),
+      default: meta.shown ?? String(schema.parse(undefined)),
+      kind: meta.kind,
+      about: meta.about,
+    };
+  });
+}
+
+/**
+ * Settings from flags (`--port 1`, `--port=1`; a bare `--ignore-disconnects` means true), then environment, then
+ * defaults. Throws `ConfigError` for an unknown flag and for any value out of its bounds.
+ */
+export function readSettings(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Settings {
+  const rows = settingRows();
+  const given: Partial<Record<Key, string>> = {};
+  const origin: Partial<Record<Key, string>> = {};
+  for (const row of rows) {
+    const value = env[row.env];
+    if (value !== undefined && value !== "") {
+      given[row.key] = value;
+      origin[row.key] = row.env;
+    }
+  }
+  for (let i = 0; i < args.length; i++) {
+    const [name, inline] = split(args[i]);
+    const row = rows.find((row) => row.flag === name);
+    if (row === undefined) {
+      throw new ConfigError(`Unknown option ${quote(args[i])}; see --help for all of them.`);
+    }
+    const next = args[i + 1];
+    if (inline === undefined && row.kind === "BOOL" && next !== "true" && next !== "false") {
+      given[row.key] = "true";
+    } else {
+      const value = inline ?? args[++i];
+      if (value === undefined) throw new ConfigError(`${row.flag}: wanted ${row.kind}, got nothing.`);
+      given[row.key] = value;
+    }
+    origin[row.key] = row.flag;
+  }
+  const parsed = Settings.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const key = issue.path[0] as Key;
+  throw new ConfigError(`${origin[key]}: wanted ${issue.message}, got ${quote(given[key])}.`);
+}
+
+function split(argument: string): [string, string | undefined] {
+  const at = argument.indexOf("=");
+  return at < 0 ? [argument, undefined] : [argument.slice(0, at), argument.slice(at + 1)];
+}
+
+/** The text of `--help`. */
+export function settingsHelp(): string {
+  const rows = settingRows();
+  const left = rows.map((row) => `  ${row.flag} ${row.kind}`);
+  const width = Math.max(...left.map((text) => text.length));
+  return [
+    "Tokentap: a token streaming server for language models.",
+    "",
+    "  deno task serve [options]",
+    "",
+    ...rows.map((row, i) => `${left[i].padEnd(width)}  ${row.about} (${row.default})`),
+    "",
+    "Each option is also an environment variable: --port is TOKENTAP_PORT. An option wins over the environment.",
+  ].join("\n");
+}

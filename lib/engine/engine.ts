@@ -1,0 +1,112 @@
+/** One step of a generation, usually one token. */
+export interface Token {
+  /** The text this step adds; whole characters only. */
+  readonly text: string;
+  /** How many tokens the step is worth. 1 unless the engine handed over several at once. */
+  readonly tokens: number;
+  /** Text the model thinks rather than says; shown only by formats that have a place for it. */
+  readonly reasoning?: boolean;
+  /** A fault asked for: this event is to be written wrongly on purpose. */
+  readonly wire?: "malformed" | "split";
+}
+
+/** Why a generation ended by itself: the token limit, or the model's own end (or a stop string). */
+export type FinishReason = "length" | "stop";
+
+/** Token counts as the engine reports them; an engine that knows better than our own count sets them. */
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+export interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** What is asked of an engine. */
+export interface EngineRequest {
+  readonly id: string;
+  /** What makes equal requests draw equal jitter: the id the client gave, or "". Never a random value. */
+  readonly key: string;
+  readonly prompt: string;
+  /** The whole conversation when the request came as a chat; `prompt` is then its last user message. */
+  readonly messages?: readonly ChatMessage[];
+  readonly maxTokens: number;
+  /** Tokens in the prompt by the engine's own count (see `Engine.countTokens`). */
+  readonly promptTokens: number;
+  readonly seed?: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly stop?: readonly string[];
+  readonly minTokens?: number;
+  readonly ignoreEos?: boolean;
+  /** Faults to inject, as written: `error@5`. Only the simulated engine knows them. */
+  readonly fault?: string;
+  /** Milliseconds to the first token instead of the engine's own; simulated engine only. */
+  readonly ttftMs?: number;
+  /** Milliseconds between tokens instead of the engine's own; simulated engine only. */
+  readonly itlMs?: number;
+}
+
+/**
+ * Where an engine reports what really happens, as it happens. Times are the engine clock's milliseconds.
+ * The record of a generation is built from these calls alone, so each is made at the event, not before.
+ */
+export interface Watch {
+  /** The generation left the queue and holds a slot from now on. */
+  prefill(now: number): void;
+  /** `tokens` were produced; `planned` is the deadline they were meant for (`now` where nothing was planned). */
+  produced(tokens: number, planned: number, now: number): void;
+  /** Why it ended; reported before the tokens end. */
+  finished(reason: FinishReason): void;
+  /** Counts the engine knows better than we do, e.g. an upstream's usage chunk. The last report counts. */
+  usage(usage: Usage): void;
+  /** The connection to an upstream server is closed. */
+  upstreamClosed(now: number): void;
+}
+
+/** `poll` answers this when nothing is ready yet. */
+export const PENDING = undefined;
+/** `poll` answers this when the tokens have ended. */
+export const ENDED = null;
+export type Polled = Token | typeof PENDING | typeof ENDED;
+
+/**
+ * The tokens of one generation: an async generator that can also be polled.
+ *
+ * An async generator costs two to three promises a token and a trip through the microtask queue each. `poll` takes
+ * what is ready at once, and a token that is not ready is announced by a plain call. Both forms may be mixed, but
+ * only one consumer may wait at a time.
+ */
+export interface TokenSource extends AsyncGenerator<Token, void, void> {
+  /**
+   * The next token, `ENDED`, or `PENDING`: then `wake` is called once when there is something to take (a token, the
+   * end or an error). Never calls `wake` from inside `poll`. Throws what the engine threw.
+   */
+  poll(wake: () => void): Polled;
+  /**
+   * Where the engine can still refuse after `generate` has returned: settles once it is known whether the
+   * generation starts; rejects with the refusal. Absent where `generate` itself throws every refusal.
+   */
+  readonly started?: Promise<void> | undefined;
+}
+
+/**
+ * What makes tokens. `generate` may be a plain `async function*`; one that also has `poll` is driven without
+ * promises. When `signal` aborts, the engine stops at once: at most the token it is working on is still produced.
+ */
+export interface Engine {
+  readonly name: string;
+  /** Tokens in `text` by the engine's own pieces, or an estimate where only the engine's server knows. */
+  countTokens(text: string): number;
+  generate(
+    request: EngineRequest,
+    signal: AbortSignal,
+    watch: Watch,
+  ): TokenSource | AsyncGenerator<Token, void, void>;
+  /** Slots and queue, where the engine has them. */
+  slots?(): { max: number; in_use: number; queue: number };
+  /** Lets go of what the engine holds (sockets, a loaded model). */
+  close?(): Promise<void> | void;
+}

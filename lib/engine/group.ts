@@ -1,0 +1,62 @@
+import { ENDED, type Engine, PENDING, type Polled, type Token, type TokenSource } from "./engine.ts";
+import { pollable, PollableTokens } from "./pollable.ts";
+
+/** `engine` with its tokens handed over `size` at a time, so that one event carries several. */
+export function grouped(engine: Engine, size: number): Engine {
+  if (size <= 1) return engine;
+  return {
+    name: engine.name,
+    countTokens: (text) => engine.countTokens(text),
+    generate: (request, signal, watch) => new Groups(pollable(engine.generate(request, signal, watch)), size),
+  };
+}
+
+class Groups extends PollableTokens {
+  readonly #source: TokenSource;
+  readonly #size: number;
+  #held: Token[] = [];
+
+  constructor(source: TokenSource, size: number) {
+    super();
+    this.#source = source;
+    this.#size = size;
+  }
+
+  override get started(): Promise<void> | undefined {
+    return this.#source.started;
+  }
+
+  poll(wake: () => void): Polled {
+    while (this.#held.length < this.#size) {
+      let polled: Polled;
+      try {
+        polled = this.#source.poll(wake);
+      } catch (error) {
+        // What came before the failure is handed over first; the next poll throws it again.
+        if (this.#held.length > 0) return this.#join();
+        throw error;
+      }
+      if (polled === PENDING) return PENDING;
+      if (polled === ENDED) return this.#held.length > 0 ? this.#join() : ENDED;
+      if (polled.wire === "malformed") return polled;
+      this.#held.push(polled);
+    }
+    return this.#join();
+  }
+
+  protected async stop(): Promise<void> {
+    this.#held = [];
+    await this.#source.return();
+  }
+
+  #join(): Token {
+    const held = this.#held;
+    this.#held = [];
+    const split = held.some((token) => token.wire === "split");
+    return {
+      text: held.map((token) => token.text).join(""),
+      tokens: held.reduce((sum, token) => sum + token.tokens, 0),
+      ...(split ? { wire: "split" as const } : {}),
+    };
+  }
+}

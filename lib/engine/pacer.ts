@@ -1,0 +1,148 @@
+import { fineTimers, type Timers } from "./timers.ts";
+
+/** Something to be called at a deadline. One object per waiter, used again for each of its waits. */
+export interface Task {
+  /** Called once, at or after the deadline, with the clock's time in milliseconds. Must not throw. */
+  fire(now: number): void;
+  /** The tick the task waits in, or undefined. Owned by the clock. */
+  tick?: number;
+}
+
+/** The one source of time: injected, so that tests decide what time it is. */
+export interface Clock {
+  /** Milliseconds, monotonic, with fractions. */
+  now(): number;
+  /** Calls `task.fire` at `due` (at once, but never from inside this call, when that has passed). */
+  at(due: number, task: Task): void;
+  /** Takes back `at`. Does nothing when the task is not waiting. */
+  cancel(task: Task): void;
+}
+
+/** Deadlines that fall into the same tick share one wake-up. A quarter of a millisecond is nothing a reader can see. */
+const TICK_MS = 0.25;
+
+/**
+ * One clock for all waits of a process: deadlines are absolute and one timer wakes all that is due.
+ *
+ * A timer per stream drifts, because each is chained to the late end of the one before, and costs most of the CPU
+ * of a token. Here a wait is a push into the tick's bucket, and a wake-up serves every stream of that tick. A task
+ * never fires early. The timer lives only while something waits, so an idle process can end.
+ */
+export class Pacer implements Clock {
+  readonly #timers: Timers;
+  readonly #buckets = new Map<number, Task[]>();
+  /** Ticks that have a bucket, smallest first: a binary heap. */
+  readonly #ticks: number[] = [];
+  #timer: (() => void) | undefined;
+  #armedFor = Infinity;
+  #waiting = 0;
+
+  constructor(timers: Timers = fineTimers()) {
+    this.#timers = timers;
+  }
+
+  now(): number {
+    return this.#timers.now();
+  }
+
+  at(due: number, task: Task): void {
+    if (task.tick !== undefined) this.cancel(task);
+    const tick = Math.ceil(due / TICK_MS);
+    task.tick = tick;
+    this.#waiting++;
+    const bucket = this.#buckets.get(tick);
+    if (bucket !== undefined) {
+      bucket.push(task);
+      return;
+    }
+    this.#buckets.set(tick, [task]);
+    push(this.#ticks, tick);
+    if (tick < this.#armedFor) this.#arm(tick);
+  }
+
+  cancel(task: Task): void {
+    if (task.tick === undefined) return;
+    const bucket = this.#buckets.get(task.tick);
+    task.tick = undefined;
+    this.#waiting--;
+    // No bucket: its tasks are being fired right now, and the loop there passes over this one.
+    const index = bucket === undefined ? -1 : bucket.indexOf(task);
+    if (index >= 0) {
+      bucket![index] = bucket![bucket!.length - 1];
+      bucket!.pop();
+    }
+    // An emptied bucket stays in the heap until its tick: removing it would cost more than one idle wake-up. But
+    // when nothing at all waits any more, the timer must not keep the process alive.
+    if (this.#waiting === 0 && this.#armedFor !== -Infinity) this.#disarm();
+  }
+
+  #disarm(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    this.#armedFor = Infinity;
+    this.#buckets.clear();
+    this.#ticks.length = 0;
+  }
+
+  #arm(tick: number): void {
+    this.#timer?.();
+    this.#armedFor = tick;
+    this.#timer = this.#timers.set(this.#wake, Math.max(0, tick * TICK_MS - this.#timers.now()));
+  }
+
+  readonly #wake = (): void => {
+    this.#timer = undefined;
+    // While firing, at() must not arm: the loop below looks at every tick that is due, also new ones.
+    this.#armedFor = -Infinity;
+    const now = this.#timers.now();
+    const due = Math.floor(now / TICK_MS);
+    const ticks = this.#ticks;
+    // A task that asks for a deadline already past would be served in this very loop for ever: those wait for the
+    // next wake-up, so `last` bounds the loop by the number of buckets there are now.
+    for (let last = ticks.length; last > 0 && ticks.length > 0 && ticks[0] <= due; last--) {
+      const tick = pop(ticks);
+      const bucket = this.#buckets.get(tick)!;
+      this.#buckets.delete(tick);
+      for (let i = 0; i < bucket.length; i++) {
+        const task = bucket[i];
+        if (task.tick !== tick) continue;
+        task.tick = undefined;
+        this.#waiting--;
+        task.fire(now);
+      }
+    }
+    this.#armedFor = Infinity;
+    if (this.#waiting === 0) this.#disarm();
+    else this.#arm(ticks[0]);
+  };
+}
+
+function push(heap: number[], value: number): void {
+  let i = heap.length;
+  heap.push(value);
+  while (i > 0) {
+    const parent = (i - 1) >> 1;
+    if (heap[parent] <= value) break;
+    heap[i] = heap[parent];
+    i = parent;
+  }
+  heap[i] = value;
+}
+
+function pop(heap: number[]): number {
+  const top = heap[0];
+  const value = heap.pop()!;
+  const size = heap.length;
+  if (size === 0) return top;
+  let i = 0;
+  for (;;) {
+    let child = 2 * i + 1;
+    if (child >= size) break;
+    if (child + 1 < size && heap[child + 1] < heap[child]) child++;
+    if (heap[child] >= value) break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  heap[i] = value;
+  return top;
+}

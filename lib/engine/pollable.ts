@@ -1,0 +1,102 @@
+import { ENDED, PENDING, type Polled, type Token, type TokenSource } from "./engine.ts";
+
+/** The async-generator half of a `TokenSource`, derived from `poll` and `stop`. */
+export abstract class PollableTokens implements TokenSource {
+  abstract poll(wake: () => void): Polled;
+  /** Ends the tokens now and lets go of what they hold. Called again, it does nothing. */
+  protected abstract stop(): Promise<void> | void;
+  get started(): Promise<void> | undefined {
+    return undefined;
+  }
+
+  async next(): Promise<IteratorResult<Token, void>> {
+    for (;;) {
+      let wake!: () => void;
+      const ready = new Promise<void>((resolve) => wake = resolve);
+      const polled = this.poll(wake);
+      if (polled === ENDED) return { done: true, value: undefined };
+      if (polled !== PENDING) return { done: false, value: polled };
+      await ready;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Token, void>> {
+    await this.stop();
+    return { done: true, value: undefined };
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<Token, void>> {
+    await this.stop();
+    throw error;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
+
+/**
+ * A plain async generator as a `TokenSource`. It is asked for a token only when polled, so it is never more than one
+ * token ahead of its reader.
+ */
+class PolledGenerator extends PollableTokens {
+  readonly #started: Promise<void>;
+  readonly #generator: AsyncGenerator<Token, void, void>;
+  #settled: { result: IteratorResult<Token, void> } | { error: unknown } | undefined;
+  #asked = false;
+  #wake: (() => void) | undefined;
+
+  constructor(generator: AsyncGenerator<Token, void, void>) {
+    super();
+    this.#generator = generator;
+    this.#started = this.#ask().then(() => {
+      if (this.#settled && "error" in this.#settled) throw this.#settled.error;
+    });
+    // The refusal also comes out of poll(); whoever does not wait for `started` must not fall over it.
+    this.#started.catch(() => {});
+  }
+
+  override get started(): Promise<void> {
+    return this.#started;
+  }
+
+  poll(wake: () => void): Polled {
+    const settled = this.#settled;
+    if (settled === undefined) {
+      this.#wake = wake;
+      if (!this.#asked) this.#ask();
+      return PENDING;
+    }
+    if ("error" in settled) throw settled.error;
+    if (settled.result.done) return ENDED;
+    this.#settled = undefined;
+    return settled.result.value;
+  }
+
+  async #ask(): Promise<void> {
+    this.#asked = true;
+    try {
+      this.#settled = { result: await this.#generator.next() };
+    } catch (error) {
+      this.#settled = { error };
+    }
+    this.#asked = false;
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  protected async stop(): Promise<void> {
+    // return() queues behind the pending next(): the signal, aborted before, is what ends that one.
+    await this.#generator.return();
+  }
+}
+
+/** `tokens` with `poll`: itself where it has it, wrapped where it is a plain async generator. */
+export function pollable(tokens: TokenSource | AsyncGenerator<Token, void, void>): TokenSource {
+  return "poll" in tokens ? tokens : new PolledGenerator(tokens);
+}

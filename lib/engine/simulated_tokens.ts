@@ -1,0 +1,214 @@
+import type { TapError } from "../errors.ts";
+import type { Batch, Member } from "./batch.ts";
+import { ENDED, type EngineRequest, PENDING, type Polled, type Token, type Watch } from "./engine.ts";
+import { CutStream, type Fault, injectedError } from "./faults.ts";
+import { logNormal, PURPOSE, seedOf } from "./hash.ts";
+import type { Clock, Task } from "./pacer.ts";
+import { PollableTokens } from "./pollable.ts";
+import { promptSeed, tokenAt } from "./vocabulary.ts";
+
+/** The cost model. Times are milliseconds, with fractions. */
+export interface SimulatedOptions {
+  seed: number;
+  timeToFirstToken: number;
+  timeToFirstTokenStdDev: number;
+  prefillTimePerToken: number;
+  interTokenLatency: number;
+  interTokenLatencyStdDev: number;
+  /** The factor on the inter-token latency when all slots are busy; 1 at a batch of one, linear between. */
+  timeFactorUnderLoad: number;
+  maxNumSeqs: number;
+  maxWaitingQueueLength: number;
+  /** False: the same model, nothing is waited for. */
+  realtime: boolean;
+}
+
+/**
+ * How late a generation may run and still catch up in a burst, in milliseconds. Beyond it the schedule moves: a
+ * reader that stopped reading has stopped its generator, and what was not computed cannot come all at once.
+ */
+const MAX_LAG_MS = 250;
+
+/**
+ * One simulated generation. It does its work in three calls: the batch's `admitted`, the clock's `fire` at each
+ * deadline, and the reader's `poll`. The next deadline is set only when the reader asks for the next token, so the
+ * generation is never more than one token ahead of its reader.
+ */
+export class SimulatedTokens extends PollableTokens implements Member, Task {
+  place?: "queue" | "slot" | undefined;
+  before?: Member | undefined;
+  after?: Member | undefined;
+  tick?: number;
+
+  readonly #options: SimulatedOptions;
+  readonly #clock: Clock;
+  readonly #batch: Batch;
+  readonly #watch: Watch;
+  readonly #faults: Fault[];
+  readonly #maxTokens: number;
+  readonly #prefillMs: number;
+  readonly #itlMs: number;
+  /** Seed of the text: the prompt alone. */
+  readonly #textSeed: number;
+  /** Seed of the delays: also who asks, so that equal prompts need not tick alike. */
+  readonly #delaySeed: number;
+  /** Tokens produced. */
+  #index = 0;
+  /** The deadline of the next token. In the model's own time when not in real time. */
+  #due = 0;
+  #ready: Token | undefined;
+  #failure: TapError | undefined;
+  #wake: (() => void) | undefined;
+  #ended = false;
+  /** A split was asked for and waits for a token with a character of several bytes. */
+  #splitNext = false;
+
+  constructor(
+    options: SimulatedOptions,
+    clock: Clock,
+    batch: Batch,
+    request: EngineRequest,
+    watch: Watch,
+    faults: Fault[],
+  ) {
+    super();
+    this.#options = options;
+    this.#clock = clock;
+    this.#batch = batch;
+    this.#watch = watch;
+    this.#faults = faults;
+    this.#maxTokens = request.maxTokens;
+    this.#textSeed = promptSeed(request.prompt, request.seed ?? options.seed);
+    this.#delaySeed = seedOf(request.key, this.#textSeed);
+    this.#itlMs = request.itlMs ?? options.interTokenLatency;
+    this.#prefillMs = options.prefillTimePerToken * request.promptTokens + logNormal(
+      request.ttftMs ?? options.timeToFirstToken,
+      options.timeToFirstTokenStdDev,
+      this.#delaySeed,
+      PURPOSE.prefillJitter,
+      0,
+    );
+    batch.enter(this);
+  }
+
+  admitted(): void {
+    const now = this.#clock.now();
+    this.#watch.prefill(now);
+    this.#due = now + this.#prefillMs + this.#faultDelay();
+    if (!this.#options.realtime) return this.#announce();
+    if (this.#due > now) this.#clock.at(this.#due, this);
+    else this.#announce();
+  }
+
+  fire(now: number): void {
+    this.#step(now);
+    this.#announce();
+  }
+
+  poll(wake: () => void): Polled {
+    // Whoever polls is awake: an older wake must not be called from in here.
+    this.#wake = undefined;
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      const token = this.#ready;
+      if (token !== undefined) {
+        this.#ready = undefined;
+        return token;
+      }
+      if (this.#ended) return ENDED;
+      if (this.place !== "slot" || this.tick !== undefined) {
+        this.#wake = wake;
+        return PENDING;
+      }
+      if (this.#index > 0 && this.#index === this.#maxTokens && !this.#faultHere()) {
+        this.#watch.finished("length");
+        this.stop();
+        return ENDED;
+      }
+      const now = this.#clock.now();
+      if (this.#options.realtime && this.#due > now) {
+        this.#wake = wake;
+        this.#clock.at(this.#due, this);
+        return PENDING;
+      }
+      this.#step(now);
+    }
+  }
+
+  protected stop(): void {
+    this.#ended = true;
+    this.#ready = undefined;
+    this.#clock.cancel(this);
+    this.#batch.leave(this);
+    this.#announce();
+  }
+
+  #announce(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  /** The token at `#index`, or the fault that stands before it. */
+  #step(now: number): void {
+    if (this.#faults.length > 0 && this.#injected()) return;
+    const text = tokenAt(this.#textSeed, this.#index++);
+    const planned = this.#due;
+    if (this.#options.realtime && now - planned > MAX_LAG_MS) this.#due = now;
+    this.#due += this.#gapMs() + this.#faultDelay();
+    this.#watch.produced(1, planned, now);
+    if (this.#splitNext && text.length !== new TextEncoder().encode(text).length) {
+      this.#splitNext = false;
+      this.#ready = { text, tokens: 1, wire: "split" };
+    } else {
+      this.#ready = { text, tokens: 1 };
+    }
+  }
+
+  #gapMs(): number {
+    const { interTokenLatencyStdDev, timeFactorUnderLoad } = this.#options;
+    const gap = interTokenLatencyStdDev === 0
+      ? this.#itlMs
+      : logNormal(this.#itlMs, interTokenLatencyStdDev, this.#delaySeed, PURPOSE.decodeJitter, this.#index);
+    return timeFactorUnderLoad === 1 ? gap : gap * (1 + (timeFactorUnderLoad - 1) * this.#batch.load);
+  }
+
+  /** Silence asked for before the token at `#index`. */
+  #faultDelay(): number {
+    let ms = 0;
+    for (const fault of this.#faults) {
+      if ((fault.kind === "stall" || fault.kind === "slow") && fault.at === this.#index) ms += fault.ms;
+    }
+    return ms;
+  }
+
+  #faultHere(): boolean {
+    return this.#faults.some((fault) =>
+      fault.at === this.#index && fault.kind !== "stall" && fault.kind !== "slow"
+    );
+  }
+
+  /** Carries out the next fault that stands at `#index`; true when it takes the token's place. */
+  #injected(): boolean {
+    for (let i = 0; i < this.#faults.length; i++) {
+      const fault = this.#faults[i];
+      if (fault.at !== this.#index || fault.kind === "stall" || fault.kind === "slow") continue;
+      this.#faults.splice(i--, 1);
+      switch (fault.kind) {
+        case "error":
+          this.#failure = injectedError(fault);
+          return true;
+        case "close":
+        case "reset":
+          this.#failure = new CutStream(fault.kind, fault.at);
+          return true;
+        case "malformed":
+          this.#ready = { text: "", tokens: 0, wire: "malformed" };
+          return true;
+        case "split":
+          this.#splitNext = true;
+      }
+    }
+    return false;
+  }
+}

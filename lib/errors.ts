@@ -1,0 +1,104 @@
+/**
+ * Every way a request can fail, with the HTTP status it has while no byte of the answer is out.
+ * The set is closed: clients may switch on it.
+ */
+export const ERROR_STATUS = {
+  invalid_request: 400,
+  context_length: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  timeout: 408,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limit: 429,
+  internal: 500,
+  injected_fault: 500,
+  upstream_error: 502,
+  overloaded: 503,
+  shutting_down: 503,
+  upstream_timeout: 504,
+  /** The reader took nothing for the stall limit; only ever seen in a record. */
+  stalled: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+export interface TapErrorOptions {
+  /** The request's parameter at fault, or null. */
+  param?: string | null;
+  /** Replaces the code's own status, e.g. an upstream's. */
+  status?: number;
+  /** Seconds for a `Retry-After` header. */
+  retryAfter?: number;
+  /** The methods for an `Allow` header (405). */
+  allow?: string;
+  /** What was thrown underneath: logged, never sent. */
+  cause?: unknown;
+}
+
+/** A failure whose message may be shown to the client: it says what was wanted and what came. */
+export class TapError extends Error {
+  override name = "TapError";
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly param: string | null;
+  readonly retryAfter: number | undefined;
+  readonly allow: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: TapErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? ERROR_STATUS[code];
+    this.param = options.param ?? null;
+    this.retryAfter = options.retryAfter;
+    this.allow = options.allow;
+  }
+}
+
+/**
+ * What the client may be told about any thrown value: a `TapError` as it is, everything else as `internal`
+ * without its text, which may hold paths, keys or prompts.
+ */
+export function publicError(thrown: unknown): TapError {
+  if (thrown instanceof TapError) return thrown;
+  return new TapError("internal", "The server failed while it worked on this request.", { cause: thrown });
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_STATUS, code);
+}
+
+/** The code that fits a bare HTTP status (400–599), for statuses that come from a fault or an upstream. */
+export function codeOfStatus(status: number): ErrorCode {
+  switch (status) {
+    case 401:
+      return "unauthorized";
+    case 403:
+      return "forbidden";
+    case 404:
+      return "not_found";
+    case 408:
+      return "timeout";
+    case 413:
+      return "too_large";
+    case 429:
+      return "rate_limit";
+    case 502:
+      return "upstream_error";
+    case 503:
+      return "overloaded";
+    case 504:
+      return "upstream_timeout";
+  }
+  return status < 500 ? "invalid_request" : "internal";
+}
+
+/** A value from outside, shortened and stripped of control characters so that a message or log may quote it. */
+export function quote(value: unknown, limit = 40): string {
+  const text = typeof value === "string" ? value : String(value);
+  // deno-lint-ignore no-control-regex
+  const clean = text.slice(0, limit).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?").toWellFormed();
+  return JSON.stringify(text.length > limit ? clean + "…" : clean);
+}

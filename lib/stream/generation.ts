@@ -1,0 +1,200 @@
+import { publicError, type TapError } from "../errors.ts";
+import {
+  ENDED,
+  type Engine,
+  type EngineRequest,
+  type FinishReason,
+  PENDING,
+  type Polled,
+  type TokenSource,
+  type Usage,
+  type Watch,
+} from "../engine/engine.ts";
+import type { Clock } from "../engine/pacer.ts";
+import { pollable, PollableTokens } from "../engine/pollable.ts";
+import type { GenerationRecord } from "./record.ts";
+
+/** What a generation tells its ledger. */
+export interface GenerationObserver {
+  /** `tokens` more were produced, whatever becomes of them. */
+  generated(tokens: number): void;
+  /** The record is final. Called exactly once. */
+  ended(record: GenerationRecord): void;
+  /** Something threw that nobody waits for. Must not throw. */
+  unexpected(record: GenerationRecord, error: unknown): void;
+}
+
+/**
+ * One request's life: queued → prefill → decode → exactly one outcome.
+ *
+ * It stands between the engine and the body: it is the engine's `Watch`, and hands the engine's tokens on while it
+ * counts them. Every way to an outcome goes through `#end`, which is the one place where the record becomes final;
+ * and none gets there before the engine has let go of its slot.
+ */
+export class Generation extends PollableTokens implements Watch {
+  readonly record: GenerationRecord;
+  readonly #clock: Clock;
+  readonly #observer: GenerationObserver;
+  readonly #ignoreDisconnects: boolean;
+  readonly #controller = new AbortController();
+  #source: TokenSource | undefined;
+  #failure: TapError | undefined;
+  /** Wakes the consumer that waits; kept so that an end that does not come from the engine wakes it too. */
+  #wake: (() => void) | undefined;
+
+  constructor(
+    record: GenerationRecord,
+    clock: Clock,
+    observer: GenerationObserver,
+    ignoreDisconnects = false,
+  ) {
+    super();
+    this.record = record;
+    this.#clock = clock;
+    this.#observer = observer;
+    this.#ignoreDisconnects = ignoreDisconnects;
+  }
+
+  /** Hands the request to the engine. What the engine refuses with is recorded and thrown on. */
+  start(engine: Engine, request: EngineRequest): this {
+    try {
+      this.#source = pollable(engine.generate(request, this.#controller.signal, this));
+    } catch (error) {
+      this.#end("failed", this.#told(error));
+      throw error;
+    }
+    return this;
+  }
+
+  override get started(): Promise<void> | undefined {
+    return this.#source?.started;
+  }
+
+  poll(wake: () => void): Polled {
+    this.#wake = undefined;
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
+    let polled: Polled;
+    try {
+      polled = this.#source.poll(wake);
+    } catch (error) {
+      this.#failure = this.#told(error);
+      this.#stopSource("failed", this.#failure);
+      throw this.#failure;
+    }
+    if (polled === PENDING) {
+      this.#wake = wake;
+    } else if (polled === ENDED) {
+      this.#end("completed");
+    } else {
+      const { record } = this;
+      record.delivered += polled.tokens;
+      const at = this.#clock.now() - record.arrivedAt;
+      for (let i = 0; i < polled.tokens; i++) record.timeline?.handed(at);
+    }
+    return polled;
+  }
+
+  /**
+   * The client has left: the engine stops, and what it had produced until then is all there will be. Does nothing
+   * once there is an outcome, since a connection is also closed after a success.
+   */
+  abort(): void {
+    const { record } = this;
+    if (record.outcome !== "running" || record.abortedAt !== null) return;
+    record.abortedAt = this.#clock.now();
+    record.phaseAtAbort = record.phase;
+    if (this.#ignoreDisconnects) return this.#drain();
+    this.#stopSource("aborted");
+  }
+
+  /** Ends a running generation from outside, e.g. at shutdown; its reader is told `error`. */
+  fail(error: TapError): void {
+    if (this.record.outcome !== "running" || this.#failure !== undefined || this.record.abortedAt !== null) {
+      return;
+    }
+    this.#failure = error;
+    this.#stopSource("failed", error);
+  }
+
+  prefill(now: number): void {
+    this.record.admittedAt = now;
+    this.record.phase = "prefill";
+  }
+
+  produced(tokens: number, planned: number, now: number): void {
+    const { record } = this;
+    record.generated += tokens;
+    this.#observer.generated(tokens);
+    if (record.firstTokenAt === null) {
+      record.firstTokenAt = now;
+      record.phase = "decode";
+    }
+    if (record.abortedAt !== null) record.generatedAfterAbort += tokens;
+    for (let i = 0; i < tokens; i++) {
+      record.timeline?.produced(planned - record.arrivedAt, now - record.arrivedAt);
+    }
+  }
+
+  finished(reason: FinishReason): void {
+    this.record.finishReason = reason;
+  }
+
+  usage(usage: Usage): void {
+    this.record.usage = usage;
+  }
+
+  upstreamClosed(now: number): void {
+    this.record.upstreamClosedAt = now;
+  }
+
+  protected stop(): void {
+    this.abort();
+  }
+
+  /**
+   * Aborts the engine's signal, then returns its generator: return() alone would queue behind a pending next(). The
+   * outcome follows when the generator has really ended.
+   */
+  #stopSource(outcome: "aborted" | "failed", error?: TapError): void {
+    this.#controller.abort();
+    const source = this.#source;
+    if (source === undefined) return this.#end(outcome, error);
+    source.return().catch((thrown) => this.#observer.unexpected(this.record, thrown))
+      .then(() => this.#end(outcome, error));
+  }
+
+  /** The fault of servers that do not stop, on purpose: the engine goes on to its end for nobody. */
+  #drain = (): void => {
+    try {
+      for (;;) {
+        const polled = this.#source?.poll(this.#drain) ?? ENDED;
+        if (polled === PENDING) return;
+        if (polled === ENDED) break;
+      }
+    } catch (error) {
+      this.#observer.unexpected(this.record, error);
+    }
+    this.#end("aborted");
+  };
+
+  #told(error: unknown): TapError {
+    const told = publicError(error);
+    if (told !== error) this.#observer.unexpected(this.record, error);
+    return told;
+  }
+
+  /** The one `finally` of a generation: whatever the way here, the record becomes final once, and the source is let go. */
+  #end(outcome: "completed" | "aborted" | "failed", error?: TapError): void {
+    const { record } = this;
+    if (record.outcome !== "running") return;
+    record.endedAt = this.#clock.now();
+    record.outcome = outcome;
+    record.error = error?.code ?? null;
+    this.#source = undefined;
+    this.#observer.ended(record);
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

@@ -1,0 +1,146 @@
+import { Generation, type GenerationObserver } from "./generation.ts";
+import { GenerationRecord, type Outcome } from "./record.ts";
+import type { Clock } from "../engine/pacer.ts";
+import type { TapError } from "../errors.ts";
+
+/** How many records are kept, the newest first to be found. */
+const MAX_RECORDS = 1000;
+
+/** How many tokens' times are kept over all records (12 bytes each); the oldest timelines go first. */
+const MAX_TIMED_TOKENS = 2_000_000;
+
+export interface LedgerOptions {
+  clock: Clock;
+  /** Called with each record when it is final; for logs and metrics. */
+  onEnded?: (record: GenerationRecord) => void;
+  /** Called with what nobody else will hear of: a throw in an engine's cleanup, an error that is no `TapError`. */
+  onUnexpected?: (id: string, error: unknown) => void;
+  /** Lets engines run on after their client has left: the fault this server exists to avoid, for comparison. */
+  ignoreDisconnects?: boolean;
+}
+
+export interface Opening {
+  id: string;
+  route: string;
+  streamed: boolean;
+  model: string;
+  requested: number;
+  promptTokens: number;
+}
+
+type Sums = Record<Outcome, number>;
+
+/**
+ * All generations: those that run, the records of the last thousand, and the totals, which are counted apart from the
+ * records (each token when it is produced, each outcome when it falls), so that they can be held against each other.
+ */
+export class Ledger implements GenerationObserver {
+  readonly #options: LedgerOptions;
+  readonly #running = new Set<Generation>();
+  readonly #byRecord = new Map<GenerationRecord, Generation>();
+  /** Oldest first. */
+  readonly #records: GenerationRecord[] = [];
+  #latest: GenerationRecord | undefined;
+  #timed: GenerationRecord[] = [];
+  #timedTokens = 0;
+  #total = 0;
+  #totalGenerated = 0;
+  readonly #requests = { completed: 0, aborted: 0, failed: 0 };
+  readonly #generated = { completed: 0, aborted: 0, failed: 0 };
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /** A generation that has just arrived. It must be started, or failed, by the caller. */
+  open(opening: Opening): Generation {
+    const { clock, ignoreDisconnects } = this.#options;
+    const record = new GenerationRecord(
+      opening.id,
+      opening.route,
+      opening.streamed,
+      opening.model,
+      opening.requested,
+      opening.promptTokens,
+      clock.now(),
+    );
+    const generation = new Generation(record, clock, this, ignoreDisconnects);
+    this.#running.add(generation);
+    this.#byRecord.set(record, generation);
+    this.#records.push(record);
+    if (this.#records.length > MAX_RECORDS) this.#records.shift();
+    if (opening.streamed) this.#latest = record;
+    this.#total++;
+    return generation;
+  }
+
+  generated(tokens: number): void {
+    this.#totalGenerated += tokens;
+  }
+
+  ended(record: GenerationRecord): void {
+    const outcome = record.outcome as Exclude<Outcome, "running">;
+    this.#requests[outcome]++;
+    this.#generated[outcome] += record.generated;
+    const generation = this.#byRecord.get(record);
+    if (generation !== undefined) this.#running.delete(generation);
+    this.#byRecord.delete(record);
+    this.#keepTimes(record);
+    this.#options.onEnded?.(record);
+  }
+
+  unexpected(record: GenerationRecord, error: unknown): void {
+    this.#options.onUnexpected?.(record.id, error);
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Ends everything that runs; each reader is told `error`. */
+  failAll(error: TapError): void {
+    for (const generation of [...this.#running]) generation.fail(error);
+  }
+
+  /** Newest first. */
+  records(): GenerationRecord[] {
+    return this.#records.toReversed();
+  }
+
+  /** The newest record with this id. */
+  find(id: string): GenerationRecord | undefined {
+    return this.#records.findLast((record) => record.id === id);
+  }
+
+  /** The latest streamed request, running or not. */
+  get latest(): GenerationRecord | undefined {
+    return this.#latest;
+  }
+
+  get totalGenerated(): number {
+    return this.#totalGenerated;
+  }
+
+  /**
+   * Requests and tokens by outcome. `total` is counted apart from the parts, so that
+   * total = completed + aborted + failed + running can be checked and is not true by construction.
+   */
+  totals(): { requests: Sums & { total: number }; generated: Sums & { total: number } } {
+    let runningTokens = 0;
+    for (const { record } of this.#running) runningTokens += record.generated;
+    return {
+      requests: { ...this.#requests, running: this.#running.size, total: this.#total },
+      generated: { ...this.#generated, running: runningTokens, total: this.#totalGenerated },
+    };
+  }
+
+  #keepTimes(record: GenerationRecord): void {
+    this.#timed.push(record);
+    this.#timedTokens += record.timeline?.length ?? 0;
+    while (this.#timed.length > MAX_RECORDS || this.#timedTokens > MAX_TIMED_TOKENS) {
+      const oldest = this.#timed.shift()!;
+      this.#timedTokens -= oldest.timeline?.length ?? 0;
+      oldest.timeline = null;
+    }
+  }
+}

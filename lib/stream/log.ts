@@ -1,0 +1,27 @@
+import type { GenerationRecord } from "./record.ts";
+
+export type LogFormat = "text" | "json";
+
+/** One line for a finished generation. Never the prompt, never the text. */
+export function generationLine(record: GenerationRecord, format: LogFormat, at: Date): string {
+  const { id, route, outcome, requested, generated, ttft_ms, duration_ms, error } = record.toJSON();
+  const fields = { id, route, outcome, requested, generated, ttft_ms, duration_ms, error };
+  return line("generation", fields, format, at);
+}
+
+/** One line for a throw that nobody expected. The text of the error is for the log only, and kept to one line. */
+export function unexpectedLine(id: string, error: unknown, format: LogFormat, at: Date): string {
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  return line("unexpected", { id, error: text.slice(0, 4000) }, format, at);
+}
+
+function line(event: string, fields: Record<string, unknown>, format: LogFormat, at: Date): string {
+  const time = at.toISOString();
+  if (format === "json") return JSON.stringify({ time, event, ...fields });
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) =>
+      `${name}=${typeof value === "string" && !/^[\w./:@-]+$/.test(value) ? JSON.stringify(value) : value}`
+    );
+  return `${time} ${event} ${pairs.join(" ")}`;
+}

@@ -1,0 +1,76 @@
+import type { ErrorCode } from "../errors.ts";
+import type { FinishReason, Usage } from "../engine/engine.ts";
+import { Timeline } from "./timeline.ts";
+
+export type Outcome = "running" | "completed" | "aborted" | "failed";
+export type Phase = "queued" | "prefill" | "decode";
+
+/** What is kept of one generation. Times are the clock's milliseconds; `null` is "did not happen (yet)". */
+export class GenerationRecord {
+  outcome: Outcome = "running";
+  phase: Phase = "queued";
+  error: ErrorCode | null = null;
+  generated = 0;
+  delivered = 0;
+  generatedAfterAbort = 0;
+  phaseAtAbort: Phase | null = null;
+  admittedAt: number | null = null;
+  firstTokenAt: number | null = null;
+  abortedAt: number | null = null;
+  endedAt: number | null = null;
+  upstreamClosedAt: number | null = null;
+  finishReason: FinishReason | null = null;
+  /** As the engine reports it; null where our own counts are all there is. */
+  usage: Usage | null = null;
+  /** Null once the ledger has dropped it to stay within its memory. */
+  timeline: Timeline | null = new Timeline();
+
+  constructor(
+    readonly id: string,
+    readonly route: string,
+    readonly streamed: boolean,
+    readonly model: string,
+    readonly requested: number,
+    readonly promptTokens: number,
+    readonly arrivedAt: number,
+  ) {}
+
+  /** Prompt and completion tokens: the engine's word where it gave one, else our own count. */
+  usageNow(): Usage {
+    return this.usage ?? { prompt_tokens: this.promptTokens, completion_tokens: this.generated };
+  }
+
+  toJSON() {
+    const since = (from: number | null, to: number | null) =>
+      from === null || to === null ? null : round(to - from);
+    const { arrivedAt, admittedAt, firstTokenAt, abortedAt, endedAt } = this;
+    const usage = this.usageNow();
+    return {
+      id: this.id,
+      route: this.route,
+      model: this.model,
+      outcome: this.outcome,
+      requested: this.requested,
+      generated: this.generated,
+      delivered: this.delivered,
+      generated_after_abort: this.generatedAfterAbort,
+      phase: this.outcome === "running" ? this.phase : null,
+      phase_at_abort: this.phaseAtAbort,
+      stop_ms: since(abortedAt, endedAt),
+      queue_ms: since(arrivedAt, admittedAt),
+      prefill_ms: since(admittedAt, firstTokenAt),
+      decode_ms: since(firstTokenAt, endedAt),
+      ttft_ms: since(arrivedAt, firstTokenAt),
+      duration_ms: since(arrivedAt, endedAt),
+      prompt_tokens: usage.prompt_tokens,
+      completion_tokens: usage.completion_tokens,
+      finish_reason: this.finishReason,
+      error: this.error,
+      upstream_closed_ms: since(abortedAt ?? arrivedAt, this.upstreamClosedAt),
+    };
+  }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,32 @@
+import { Hono } from "hono";
+import { quote, TapError } from "../lib/errors.ts";
+import type { Deps, Env } from "./deps.ts";
+import { onlyMethods } from "./errors.ts";
+
+/** `/_debug/*`: what the server really did. */
+export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
+  return new Hono<Env>()
+    .get("/_debug/generated", (c) => {
+      const { latest } = ledger;
+      if (latest === undefined) throw new TapError("not_found", "No stream has been asked for yet.");
+      return c.json({ ...latest.toJSON(), total_generated: ledger.totalGenerated });
+    })
+    .get("/_debug/requests", (c) => c.json({ requests: ledger.records().map((record) => record.toJSON()) }))
+    .get("/_debug/requests/:id", (c) => {
+      const id = c.req.param("id");
+      const record = ledger.find(id);
+      if (record === undefined) {
+        throw new TapError("not_found", `No record of a request ${quote(id)}.`, { param: "id" });
+      }
+      const tokens = c.req.query("tokens") === "1" ? { tokens: record.timeline?.toJSON() ?? null } : {};
+      return c.json({ ...record.toJSON(), ...tokens });
+    })
+    .get("/_debug/totals", (c) => {
+      const { max, in_use, queue } = engine.slots?.() ?? { max: null, in_use: null, queue: null };
+      return c.json({ ...ledger.totals(), slots: { max, in_use }, queue });
+    })
+    .all("/_debug/generated", onlyMethods("GET"))
+    .all("/_debug/requests", onlyMethods("GET"))
+    .all("/_debug/requests/:id", onlyMethods("GET"))
+    .all("/_debug/totals", onlyMethods("GET"));
+}

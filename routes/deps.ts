@@ -1,0 +1,21 @@
+import type { Settings } from "../lib/config.ts";
+import type { Engine } from "../lib/engine/engine.ts";
+import type { Clock } from "../lib/engine/pacer.ts";
+import type { Ledger } from "../lib/stream/ledger.ts";
+import type { Turn } from "../lib/stream/turn.ts";
+
+/** What the routes work with; made by `main.ts`, or by a test. */
+export interface Deps {
+  engine: Engine;
+  ledger: Ledger;
+  clock: Clock;
+  turn: Turn;
+  settings: Settings;
+  /** True from the first SIGTERM on: no new generation is begun. */
+  draining: () => boolean;
+  /** Called with what an unexpected throw was; its text goes to the log and nowhere else. */
+  onUnexpected: (id: string, error: unknown) => void;
+}
+
+/** hono's environment: what the middleware leaves for the routes. `clientId` is the id the client gave, or "". */
+export type Env = { Variables: { requestId: string; clientId: string } };

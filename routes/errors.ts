@@ -1,0 +1,59 @@
+import type { Context, ErrorHandler, MiddlewareHandler, NotFoundHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { z } from "zod";
+import { publicError, quote, TapError } from "../lib/errors.ts";
+import type { Deps, Env } from "./deps.ts";
+
+/** An error as a response while no byte is out: the one shape of every own endpoint. */
+function errorResponse(error: TapError): Response {
+  const { code, message, param } = error;
+  const headers = new Headers({ "Content-Type": "application/json", "Cache-Control": "no-store" });
+  if (error.retryAfter !== undefined) headers.set("Retry-After", String(error.retryAfter));
+  if (error.allow !== undefined) headers.set("Allow", error.allow);
+  return new Response(JSON.stringify({ error: { code, message, param } }), { status: error.status, headers });
+}
+
+/** Everything thrown in a route ends here. */
+export function answerError({ onUnexpected }: Deps): ErrorHandler<Env> {
+  return (thrown, c) => {
+    const error = publicError(known(thrown));
+    if (error.cause === thrown) onUnexpected(c.get("requestId"), thrown);
+    return errorResponse(error);
+  };
+}
+
+/** hono's own exceptions (a body that is no JSON) as ours. */
+function known(thrown: unknown): unknown {
+  if (!(thrown instanceof HTTPException)) return thrown;
+  return new TapError("invalid_request", "The request body is not valid JSON.");
+}
+
+export const notFound: NotFoundHandler<Env> = (c) =>
+  errorResponse(new TapError("not_found", `There is nothing at ${quote(c.req.path, 80)}.`));
+
+/** Registered behind a path's handlers: the path exists, the method does not. */
+export function onlyMethods(...methods: string[]): MiddlewareHandler<Env> {
+  const allow = [...methods, "OPTIONS"].join(", ");
+  return (c: Context<Env>) => {
+    if (c.req.method === "OPTIONS") {
+      return Promise.resolve(new Response(null, { status: 204, headers: { Allow: allow } }));
+    }
+    throw new TapError(
+      "method_not_allowed",
+      `${quote(c.req.method)} is not possible here; wanted ${methods.join(" or ")}.`,
+      {
+        allow,
+      },
+    );
+  };
+}
+
+/** The hook of every validator: the first thing wrong, with its place. */
+export function refuseInvalid(result: { success: boolean; error?: readonly unknown[] }): void {
+  if (result.success) return;
+  const issue = result.error![0] as z.core.$ZodIssue;
+  const param = issue.path?.map((step) =>
+    typeof step === "object" ? (step as { key: PropertyKey }).key : step
+  ).join(".");
+  throw new TapError("invalid_request", `${param || "request"}: ${issue.message}.`, { param: param || null });
+}

@@ -1,0 +1,33 @@
+import { Hono } from "hono";
+import { validator } from "hono-openapi";
+import { collect } from "../lib/stream/collect.ts";
+import type { Deps, Env } from "./deps.ts";
+import { begin } from "./begin.ts";
+import { onlyMethods, refuseInvalid } from "./errors.ts";
+import { jsonBody } from "./json_body.ts";
+import { generateParams } from "./params.ts";
+
+/** `POST /generate`: the whole text at once. */
+export function generateRoutes(deps: Deps): Hono<Env> {
+  const { settings, turn } = deps;
+  return new Hono<Env>()
+    .post(
+      "/generate",
+      jsonBody(settings),
+      validator("json", generateParams(settings), refuseInvalid),
+      async (c) => {
+        const params = c.req.valid("json");
+        const generation = begin(c, deps, {
+          prompt: params.prompt,
+          maxTokens: params.max_tokens,
+          ttftMs: params.ttft_ms,
+          itlMs: params.itl_ms,
+          fault: params.fault,
+          streamed: false,
+        });
+        const text = await collect(generation, turn, c.req.raw.signal);
+        return c.json({ text, usage: generation.record.usageNow() });
+      },
+    )
+    .all("/generate", onlyMethods("POST"));
+}

@@ -1,0 +1,75 @@
+import type { MiddlewareHandler } from "hono";
+import { quote, TapError } from "../lib/errors.ts";
+import type { Settings } from "../lib/config.ts";
+import type { Env } from "./deps.ts";
+
+/**
+ * Reads a request's body within bounds before any validator sees it: its type, its size while it still arrives, the
+ * time it takes, its encoding and that it is JSON. What it read is left where hono's `c.req.json()` finds it.
+ */
+export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    if (c.req.method === "POST") {
+      const type = c.req.raw.headers.get("content-type");
+      if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
+        const came = type === null ? "none" : quote(type, 80);
+        throw new TapError("unsupported_media_type", `Content-Type: wanted application/json, got ${came}.`);
+      }
+      const length = Number(c.req.raw.headers.get("content-length"));
+      if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
+      const text = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
+      try {
+        JSON.parse(text);
+      } catch {
+        throw new TapError("invalid_request", "The request body is not valid JSON.");
+      }
+      // hono types the cache by what it holds, and keeps promises in it.
+      c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
+    }
+    await next();
+  };
+}
+
+function tooLarge(limit: number): TapError {
+  return new TapError("too_large", `The request body is larger than ${limit} bytes.`);
+}
+
+async function readText(
+  body: ReadableStream<Uint8Array> | null,
+  limit: number,
+  timeoutMs: number,
+): Promise<string> {
+  if (body === null) return "";
+  const reader = body.getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    reader.cancel().catch(() => {});
+  }, timeoutMs);
+  try {
+    let text = "";
+    let size = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (late) throw new TapError("timeout", `The request body did not arrive within ${timeoutMs} ms.`);
+      if (done) return text + decode(decoder);
+      size += value.length;
+      if (size > limit) {
+        reader.cancel().catch(() => {});
+        throw tooLarge(limit);
+      }
+      text += decode(decoder, value);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
+  try {
+    return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+  } catch {
+    throw new TapError("invalid_request", "The request body is not valid UTF-8.");
+  }
+}

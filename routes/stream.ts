@@ -1,0 +1,46 @@
+import { type Context, Hono } from "hono";
+import { validator } from "hono-openapi";
+import { streamBody } from "../lib/stream/body.ts";
+import { plainFormat } from "../lib/stream/plain.ts";
+import { SSE_HEADERS } from "../lib/stream/sse.ts";
+import type { Deps, Env } from "./deps.ts";
+import { begin, headReady } from "./begin.ts";
+import { onlyMethods, refuseInvalid } from "./errors.ts";
+import { jsonBody } from "./json_body.ts";
+import { queryParams, type StreamParams, streamParams } from "./params.ts";
+import { refusePrefetch } from "./prefetch.ts";
+
+/** `GET` and `POST /stream`: each token an event as it comes. */
+export function streamRoutes(deps: Deps): Hono<Env> {
+  const { settings, clock, turn } = deps;
+
+  const stream = async (c: Context<Env>, params: StreamParams) => {
+    const generation = begin(c, deps, {
+      prompt: params.prompt,
+      maxTokens: params.max_tokens,
+      ttftMs: params.ttft_ms,
+      itlMs: params.itl_ms,
+      fault: params.fault,
+      tokensPerEvent: params.tokens_per_event,
+      streamed: true,
+    });
+    await headReady(generation, c.req.raw.signal);
+    const body = streamBody(generation, {
+      format: plainFormat,
+      clock,
+      turn,
+      keepAliveMs: settings.keepAlive,
+      stallMs: settings.stallLimit,
+    });
+    return new Response(body, { headers: SSE_HEADERS });
+  };
+
+  return new Hono<Env>()
+    .get("/stream", refusePrefetch, validator("query", queryParams(settings), refuseInvalid), (c) => {
+      return stream(c, c.req.valid("query"));
+    })
+    .post("/stream", jsonBody(settings), validator("json", streamParams(settings), refuseInvalid), (c) => {
+      return stream(c, c.req.valid("json"));
+    })
+    .all("/stream", onlyMethods("GET", "POST"));
+}

@@ -8,14 +8,36 @@ import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
 import { createApp } from "./routes/app.ts";
 
-function pickEngine(settings: Settings, clock: Clock): Engine {
-  if (settings.engine === "simulated") return new SimulatedEngine(settings, clock);
-  throw new ConfigError(`--engine ${settings.engine} is not built in yet.`);
+async function pickEngine(settings: Settings, clock: Clock): Promise<Engine> {
+  switch (settings.engine) {
+    case "simulated":
+      return new SimulatedEngine(settings, clock);
+    case "llama": {
+      // Loaded late: nobody else is to fetch the binary, or even to read the loader.
+      const { loadLlama } = await import("./lib/engine/llama/load.ts");
+      return await loadLlama({
+        model: settings.model,
+        sequences: settings.maxNumSeqs,
+        maxQueue: settings.maxWaitingQueueLength,
+        contextLength: settings.maxModelLen,
+        now: () => clock.now(),
+      });
+    }
+    default:
+      throw new ConfigError(`--engine ${settings.engine} is not built in yet.`);
+  }
 }
 
-function serve(settings: Settings): void {
+/** Clients see the name of a model file, never its path. */
+function served(settings: Settings): Settings {
+  return settings.engine === "llama"
+    ? { ...settings, model: settings.model.replace(/^.*[\\/]/, "") }
+    : settings;
+}
+
+async function serve(settings: Settings): Promise<void> {
   const clock = new Pacer();
-  const engine = pickEngine(settings, clock);
+  const engine = await pickEngine(settings, clock);
   const log = (text: string) => console.log(text);
   const onUnexpected = (id: string, error: unknown) =>
     log(unexpectedLine(id, error, settings.logFormat, new Date()));
@@ -77,7 +99,7 @@ if (import.meta.main) {
     Deno.exit(0);
   }
   try {
-    serve(readSettings(Deno.args, Deno.env.toObject()));
+    await serve(readSettings(Deno.args, Deno.env.toObject()));
   } catch (error) {
     if (!(error instanceof ConfigError) && !(error instanceof Deno.errors.AddrInUse)) throw error;
     console.error(error.message);

@@ -82,7 +82,12 @@ export const Settings = z.object({
   interTokenLatency: duration(20, "between tokens"),
   interTokenLatencyStdDev: duration(0, "its standard deviation (log-normal)"),
   timeFactorUnderLoad: decimal(1, 1000, 1, "factor on the time between tokens when all slots are busy"),
-  maxNumSeqs: whole(1, 100_000, 256, "slots: generations in prefill or decode at once"),
+  maxNumSeqs: whole(
+    1,
+    100_000,
+    256,
+    "slots: generations in prefill or decode at once; 4 with the llama engine, where each costs memory",
+  ),
   maxWaitingQueueLength: whole(0, 1_000_000, 1024, "generations that may wait for a slot; more get 429"),
   maxModelLen: whole(2, 10_000_000, 8192, "most tokens of prompt and answer together"),
   realtime: flag(true, "false: the same model, with nothing waited for"),
@@ -160,6 +165,8 @@ export function readSettings(
     }
     origin[row.key] = row.flag;
   }
+  // Each slot of the embedded model holds a context in memory: 256 of them would take most machines down.
+  if (given.engine === "llama") given.maxNumSeqs ??= "4";
   const parsed = Settings.safeParse(given);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];

@@ -72,6 +72,7 @@ export class LlamaEngine implements Engine {
       contextSize: contextLength * sequences,
       batchSize,
       sequences,
+      // Measured on two busy cores with a tiny model: 0.33 ms a token with one thread, 7 to 35 ms with two.
       threads: options.threads ?? Math.max(1, binding.getMathCores() - 1),
     });
     if (!await awake(context.init())) {

@@ -181,6 +181,8 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
       return this.#close(text + this.#options.format.error(publicError(error)));
     }
     if (error.how === "close") return this.#close(text);
+    // The runtime logs what a body breaks with; this one was asked for, so a line is enough.
+    error.stack = error.message;
     // error() drops what the server has not yet written, so the loop goes round once before it.
     this.#endAfter(text, () => this.#options.turn.next(() => this.#controller.error(error)));
   }

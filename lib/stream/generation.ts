@@ -39,6 +39,8 @@ export class Generation extends PollableTokens implements Watch {
   readonly #controller = new AbortController();
   #source: TokenSource | undefined;
   #failure: TapError | undefined;
+  /** Set when the end does not come from the engine: whoever leaves or fails it decides the outcome. */
+  #stopping = false;
   /** Wakes the consumer that waits; kept so that an end that does not come from the engine wakes it too. */
   #wake: (() => void) | undefined;
 
@@ -72,12 +74,18 @@ export class Generation extends PollableTokens implements Watch {
 
   poll(wake: () => void): Polled {
     this.#wake = undefined;
+    if (this.#stopping && this.record.outcome === "running") {
+      // The engine is letting go: its end is not a completion, and the outcome is about to be told.
+      this.#wake = wake;
+      return PENDING;
+    }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
     let polled: Polled;
     try {
       polled = this.#source.poll(wake);
     } catch (error) {
+      this.#stopping = true;
       this.#failure = this.#told(error);
       this.#stopSource("failed", this.#failure);
       throw this.#failure;
@@ -101,7 +109,8 @@ export class Generation extends PollableTokens implements Watch {
    */
   abort(): void {
     const { record } = this;
-    if (record.outcome !== "running" || record.abortedAt !== null) return;
+    if (record.outcome !== "running" || this.#stopping) return;
+    this.#stopping = true;
     record.abortedAt = this.#clock.now();
     record.phaseAtAbort = record.phase;
     if (this.#ignoreDisconnects) return this.#drain();

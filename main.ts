@@ -2,7 +2,11 @@ import { ConfigError, readSettings, type Settings, settingsHelp } from "./lib/co
 import type { Engine } from "./lib/engine/engine.ts";
 import { type Clock, Pacer } from "./lib/engine/pacer.ts";
 import { SimulatedEngine } from "./lib/engine/simulated.ts";
-import { TapError } from "./lib/errors.ts";
+import { UpstreamEngine } from "./lib/engine/upstream.ts";
+import { dial } from "./lib/engine/upstream/dial.ts";
+import { baseUrl } from "./lib/engine/upstream/request.ts";
+import { quote, TapError } from "./lib/errors.ts";
+import { lineWriter } from "./lib/lines.ts";
 import { generationLine, unexpectedLine } from "./lib/stream/log.ts";
 import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
@@ -23,9 +27,36 @@ async function pickEngine(settings: Settings, clock: Clock): Promise<Engine> {
         now: () => clock.now(),
       });
     }
-    default:
-      throw new ConfigError(`--engine ${settings.engine} is not built in yet.`);
+    case "upstream": {
+      const url = baseUrl(settings.upstreamUrl);
+      return new UpstreamEngine(
+        {
+          url,
+          model: settings.upstreamModel,
+          fallbackModel: settings.model,
+          apiKey: await readKey(settings),
+        },
+        {
+          connectMs: settings.upstreamConnectTimeout,
+          idleMs: settings.upstreamIdleTimeout,
+          totalMs: settings.upstreamTotalTimeout,
+        },
+        clock,
+        dial(url),
+      );
+    }
   }
+}
+
+/** The upstream's key: from a file only, so that it stands in no process list and in no environment. */
+async function readKey({ upstreamApiKeyFile: file }: Settings): Promise<string | undefined> {
+  if (file === "") return undefined;
+  const text = await Deno.readTextFile(file).catch((error) => {
+    throw new ConfigError(`--upstream-api-key-file: wanted a file, got ${quote(file)} (${error.name}).`);
+  });
+  const key = text.trim();
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new ConfigError("--upstream-api-key-file: wanted a file with a key, one line of visible ASCII.");
 }
 
 /** Clients see the name of a model file, never its path. */
@@ -35,10 +66,27 @@ function served(settings: Settings): Settings {
     : settings;
 }
 
+/** What the last events need to be written; a reader that does not take them is not waited for. */
+const LAST_WRITES_MS = 500;
+
+function listen(
+  { host, port }: Settings,
+  fetch: (request: Request) => Response | Promise<Response>,
+  onListen: (address: Deno.NetAddr) => void,
+): Deno.HttpServer {
+  try {
+    return Deno.serve({ hostname: host, port, onListen }, fetch);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`--host and --port: cannot listen on ${quote(host)}, port ${port} (${why}).`);
+  }
+}
+
 async function serve(settings: Settings): Promise<void> {
   const clock = new Pacer();
   const engine = await pickEngine(settings, clock);
-  const log = (text: string) => console.log(text);
+  const { log, flush } = lineWriter((bytes) => Deno.stdout.writeSync(bytes));
+  addEventListener("unload", flush);
   const onUnexpected = (id: string, error: unknown) =>
     log(unexpectedLine(id, error, settings.logFormat, new Date()));
   const ledger = new Ledger({
@@ -60,16 +108,14 @@ async function serve(settings: Settings): Promise<void> {
     draining: () => draining,
     onUnexpected,
   });
-  const server = Deno.serve({
-    hostname: settings.host,
-    port: settings.port,
-    onListen: ({ hostname, port }) => {
-      const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-      log(`Tokentap listens on http://${host}:${port} (engine ${engine.name})`);
-    },
-  }, app.fetch);
+  const server = listen(settings, app.fetch, ({ hostname, port }) => {
+    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+    log(`Tokentap listens on http://${host}:${port} (engine ${engine.name})`);
+  });
 
   async function stop(): Promise<void> {
+    // A connection that asks for nothing, or does not take its last bytes, would hold the shutdown for good.
+    setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
     await server.shutdown();
     await engine.close?.();
     Deno.exit(0);
@@ -85,8 +131,7 @@ async function serve(settings: Settings): Promise<void> {
     }
     setTimeout(() => {
       ledger.failAll(new TapError("shutting_down", "The server is shutting down."));
-      // What the last events need to be written; a reader that does not take them is not waited for.
-      setTimeout(() => Deno.exit(0), 500);
+      setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
     }, settings.shutdownGrace);
   }
   Deno.addSignalListener("SIGTERM", onSignal);
@@ -101,7 +146,7 @@ if (import.meta.main) {
   try {
     await serve(readSettings(Deno.args, Deno.env.toObject()));
   } catch (error) {
-    if (!(error instanceof ConfigError) && !(error instanceof Deno.errors.AddrInUse)) throw error;
+    if (!(error instanceof ConfigError)) throw error;
     console.error(error.message);
     Deno.exit(2);
   }

@@ -17,40 +17,20 @@ interface Contender {
 type Load = { title: string; job: (server: Running) => Job };
 
 function loadsOf(options: Options): Load[] {
-  const { transport } = options;
+  const { transport, itl, seconds, readers, tokens } = options;
   const prompt = "hello";
-  const paced = options.streams.map((streams): Load => ({
-    title: `paced, ${streams} streams × ${1000 / options.itl} tokens/s, ${options.seconds} s`,
-    job: ({ port, pid }) => ({
-      ...{ kind: "paced", port, pid, prompt, transport, streams },
-      ...{
-        itlMs: options.itl,
-        seconds: options.seconds,
-        spreadMs: 1000,
-        settleMs: 2000,
-      },
-    }),
-  }));
+  const paced = options.streams.map((streams): Load => {
+    const job = { kind: "paced", prompt, transport, streams, itlMs: itl, seconds } as const;
+    return {
+      title: `paced, ${streams} streams × ${1000 / itl} tokens/s, ${seconds} s`,
+      job: ({ port, pid }) => ({ ...job, port, pid, spreadMs: 1000, settleMs: 2000 }),
+    };
+  });
+  const window = options["unpaced-seconds"];
+  const job = { kind: "unpaced", prompt, transport, readers, tokens, seconds: window } as const;
   const unpaced: Load = {
-    title: `unpaced, ${options.readers} readers of ${options.tokens}-token streams, ${
-      options["unpaced-seconds"]
-    } s`,
-    job: ({ port, pid }) => ({
-      ...{
-        kind: "unpaced",
-        port,
-        pid,
-        prompt,
-        transport,
-        readers: options.readers,
-        tokens: options.tokens,
-      },
-      ...{
-        seconds: options["unpaced-seconds"],
-        settleMs: 1000,
-        healthEveryMs: 10,
-      },
-    }),
+    title: `unpaced, ${readers} readers of ${tokens}-token streams, ${window} s`,
+    job: ({ port, pid }) => ({ ...job, port, pid, settleMs: 1000, healthEveryMs: 10 }),
   };
   return [
     ...options.jobs.includes("paced") ? paced : [],
@@ -73,6 +53,7 @@ async function contendersOf(options: Options): Promise<Contender[]> {
   for (const peer of PEERS.filter((peer) => options.only.includes(peer.name))) {
     try {
       const launcher: Launcher = await peer.prepare();
+      console.log(`${peer.name}: ${peer.title}`);
       contenders.push({
         name: peer.name,
         start: () => start(peer.name, launcher),

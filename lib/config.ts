@@ -66,7 +66,7 @@ function line(fallback: string, about: string, kind = "TEXT") {
   return z.string().regex(/^[^\u0000-\u001f\u007f]{0,1024}$/, "a line of at most 1024 characters").default(
     fallback,
   )
-    .meta({ about, kind });
+    .meta({ about, kind, shown: fallback || "none" });
 }
 
 /** Every setting: its default, its bounds and what it is for. The flag is the key in kebab-case. */
@@ -75,6 +75,20 @@ export const Settings = z.object({
   port: whole(0, 65_535, 8170, "port to listen on; 0 takes a free one"),
   model: line("tokentap", "model name shown to clients; for the llama engine the GGUF file", "NAME"),
   engine: choice(["simulated", "upstream", "llama"], "simulated", "what makes the tokens"),
+  upstreamUrl: line(
+    "",
+    "OpenAI-compatible server to stand in front of, e.g. http://127.0.0.1:8000/v1",
+    "URL",
+  ),
+  upstreamModel: line("", "model to ask it for; without it the one the client names", "NAME"),
+  upstreamApiKeyFile: line("", "file with the key to send it", "FILE"),
+  upstreamConnectTimeout: duration(5_000, "time to connect to it", 1),
+  upstreamIdleTimeout: duration(
+    60_000,
+    "its longest silence, also before the first token; pings do not count",
+    1,
+  ),
+  upstreamTotalTimeout: duration(1_800_000, "longest generation of it", 1),
   seed: whole(0, 0xffff_ffff, 0, "changes every token and delay of the simulated engine"),
   timeToFirstToken: duration(200, "prefill, before the first token"),
   timeToFirstTokenStdDev: duration(0, "its standard deviation (log-normal)"),

@@ -4,6 +4,9 @@ import type { Deps, Env } from "./deps.ts";
 import { answerError, notFound } from "./errors.ts";
 import { generateRoutes } from "./generate.ts";
 import { healthRoutes } from "./health.ts";
+import { chatRoutes } from "./openai/chat.ts";
+import { completionsRoutes } from "./openai/completions.ts";
+import { modelsRoutes } from "./openai/models.ts";
 import { requestId } from "./request_id.ts";
 import { streamRoutes } from "./stream.ts";
 
@@ -14,6 +17,9 @@ export function createApp(deps: Deps): Hono<Env> {
   app.route("/", healthRoutes(deps));
   app.route("/", generateRoutes(deps));
   app.route("/", streamRoutes(deps));
+  app.route("/", chatRoutes(deps));
+  app.route("/", completionsRoutes(deps));
+  app.route("/", modelsRoutes(deps));
   app.route("/", debugRoutes(deps));
   app.notFound(notFound);
   app.onError(answerError(deps));

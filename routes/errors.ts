@@ -2,15 +2,22 @@ import type { Context, ErrorHandler, MiddlewareHandler, NotFoundHandler } from "
 import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import { publicError, quote, TapError } from "../lib/errors.ts";
+import { openaiError } from "../lib/stream/openai_error.ts";
 import type { Deps, Env } from "./deps.ts";
 
-/** An error as a response while no byte is out: the one shape of every own endpoint. */
-function errorResponse(error: TapError): Response {
+/**
+ * An error as a response while no byte is out: one shape for every own endpoint, and that of the OpenAI API for what
+ * lies below `/v1`, whoever throws it.
+ */
+function errorResponse(error: TapError, path: string): Response {
   const { code, message, param } = error;
+  const shown = path === "/v1" || path.startsWith("/v1/")
+    ? openaiError(error)
+    : { error: { code, message, param } };
   const headers = new Headers({ "Content-Type": "application/json", "Cache-Control": "no-store" });
   if (error.retryAfter !== undefined) headers.set("Retry-After", String(error.retryAfter));
   if (error.allow !== undefined) headers.set("Allow", error.allow);
-  return new Response(JSON.stringify({ error: { code, message, param } }), { status: error.status, headers });
+  return new Response(JSON.stringify(shown), { status: error.status, headers });
 }
 
 /** Everything thrown in a route ends here. */
@@ -18,7 +25,7 @@ export function answerError({ onUnexpected }: Deps): ErrorHandler<Env> {
   return (thrown, c) => {
     const error = publicError(known(thrown));
     if (error.cause === thrown) onUnexpected(c.get("requestId"), thrown);
-    return errorResponse(error);
+    return errorResponse(error, c.req.path);
   };
 }
 
@@ -29,7 +36,7 @@ function known(thrown: unknown): unknown {
 }
 
 export const notFound: NotFoundHandler<Env> = (c) =>
-  errorResponse(new TapError("not_found", `There is nothing at ${quote(c.req.path, 80)}.`));
+  errorResponse(new TapError("not_found", `There is nothing at ${quote(c.req.path, 80)}.`), c.req.path);
 
 /** Registered behind a path's handlers: the path exists, the method does not. */
 export function onlyMethods(...methods: string[]): MiddlewareHandler<Env> {

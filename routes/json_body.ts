@@ -51,7 +51,10 @@ async function readText(
     let text = "";
     let size = 0;
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(() => {
+        // Only the connection can fail here: the client has gone, or its framing is broken.
+        throw new TapError("invalid_request", "The request body broke off before its end.");
+      });
       if (late) throw new TapError("timeout", `The request body did not arrive within ${timeoutMs} ms.`);
       if (done) return text + decode(decoder);
       size += value.length;

@@ -1,7 +1,13 @@
-import { assert, assertEquals, assertLess } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 
-/** Bytes of unpacked packages; what serving fetches into an empty cache beside the transpiled sources. */
-const MOST = 15_000_000;
+/** What `du -sk` may say of an empty DENO_DIR after the first serve. */
+const MOST_KIB = 15_000;
+
+/** The part of it that is no package: transpiled sources and deno's own tables (measured: 970 KiB). */
+const BESIDE_KIB = 1_250;
+
+/** What a file system hands out at once: `du` counts a file of one byte as this much, and a folder too. */
+const BLOCK_KIB = 4;
 
 /** `@a/b@1.2.3_c@4.5.6` → `@a/b`, `1.2.3`: behind the underscore stand peers. */
 function nameAndVersion(key: string): [name: string, version: string] {
@@ -9,13 +15,16 @@ function nameAndVersion(key: string): [name: string, version: string] {
   return [key.slice(0, at), key.slice(at + 1).split("_")[0]];
 }
 
-async function bytesBelow(path: string): Promise<number> {
-  let bytes = 0;
+/** Disk space of a folder as `du -sk` counts it, in KiB. */
+async function spaceOf(path: string): Promise<number> {
+  let blocks = 1;
   for await (const entry of Deno.readDir(path)) {
     const below = `${path}/${entry.name}`;
-    bytes += entry.isDirectory ? await bytesBelow(below) : (await Deno.stat(below)).size;
+    blocks += entry.isDirectory
+      ? await spaceOf(below) / BLOCK_KIB
+      : Math.ceil((await Deno.stat(below)).size / 1024 / BLOCK_KIB);
   }
-  return bytes;
+  return blocks * BLOCK_KIB;
 }
 
 /** Where this deno keeps the packages of its registry, after it has fetched those of the root. */
@@ -37,18 +46,21 @@ async function deno(...args: string[]): Promise<string> {
   return text.decode(stdout);
 }
 
-Deno.test("the packages in the root's lock, all fetched by the first serve, stay under 15 MB", async () => {
+Deno.test("the packages in the root's lock, all fetched by the first serve, leave the first DENO_DIR under 15 MB", async () => {
   const lock: { npm: Record<string, unknown> } = JSON.parse(
     await Deno.readTextFile(new URL("../deno.lock", import.meta.url)),
   );
   const cache = await packageCache();
   const packages = Object.keys(lock.npm).map(nameAndVersion);
   const sizes = await Promise.all(
-    packages.map(([name, version]) => bytesBelow(`${cache}/${name}/${version}`)),
+    packages.map(([name, version]) => spaceOf(`${cache}/${name}/${version}`)),
   );
   assert(packages.some(([name]) => name === "hono"));
   assert(sizes.every((size) => size > 0));
-  assertLess(sizes.reduce((sum, size) => sum + size, 0), MOST, "move what only tests need to tests/clients");
+  const packed = sizes.reduce((sum, size) => sum + size, 0);
+  assertLess(packed + BESIDE_KIB, MOST_KIB, "move what only tests need to tests/clients or tests/properties");
+  // Below it the measure itself would be wrong: zod alone is more than 8 MB.
+  assertGreater(packed, 8_000);
 });
 
 Deno.test("the keys of a lock are read with and without scope and peers", () => {

@@ -1,22 +1,23 @@
 /**
- * `deno task test [arguments of deno test]`: the tests of the root and those of `tests/clients/`, a project of its own
- * with packages that the service must not pull in. Arguments that name files choose the project they lie in; without
- * any, both run. The exit code is 1 as soon as one of them fails.
+ * `deno task test [arguments of deno test]`: the tests of the root and those of the projects below `tests/`, each with
+ * packages of its own that the service must not pull in. Arguments that name files choose the project they lie in;
+ * without any, all run. The exit code is 1 as soon as one of them fails.
  */
 const root = new URL("..", import.meta.url);
-const clients = new URL("clients/", import.meta.url);
+const apart = ["properties/", "clients/"].map((path) => new URL(path, import.meta.url));
 
 if (import.meta.main) Deno.exit(await run(Deno.args));
 
 async function run(args: string[]): Promise<number> {
   const paths = args.filter(isPath).map((path) => Deno.realPathSync(path));
   const flags = args.filter((arg) => !isPath(arg));
-  const inClients = paths.filter((path) => `${path}/`.startsWith(clients.pathname));
-  const inRoot = paths.filter((path) => !inClients.includes(path));
-  const all = paths.length === 0;
+  const home = (path: string) => apart.find(({ pathname }) => `${path}/`.startsWith(pathname)) ?? root;
   let failed = false;
-  if (all || inRoot.length > 0) failed = !await passes(root, [...flags, ...inRoot]) || failed;
-  if (all || inClients.length > 0) failed = !await passes(clients, [...flags, ...inClients]) || failed;
+  for (const project of [root, ...apart]) {
+    const here = paths.filter((path) => home(path) === project);
+    if (paths.length > 0 && here.length === 0) continue;
+    failed = !await passes(project, [...flags, ...here]) || failed;
+  }
   return failed ? 1 : 0;
 }
 

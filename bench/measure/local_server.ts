@@ -1,6 +1,7 @@
 /** A server in a process of its own. */
 export interface LocalServer extends AsyncDisposable {
   url: string;
+  pid: number;
 }
 
 const START_MS = 60_000;
@@ -11,13 +12,18 @@ const ANNOUNCED = /https?:\/\/[^\s"',]+/;
  * Starts the service on a free port and waits until it prints its address. Disposing stops it: SIGTERM first, which
  * lets it end its streams, and SIGKILL when it has not exited within 7 s.
  *
+ * @param flags settings of the server, as on its command line
  * @throws {Error} when it exits or stays silent for 60 s (a first run may have to fetch its packages)
  */
 export async function startServer(
   entry: URL = new URL("../../main.ts", import.meta.url),
+  flags: readonly string[] = [],
 ): Promise<LocalServer> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-code-cache", "--allow-net", "--allow-env", "--allow-read", entry.href, "--port", "0"],
+    args: [
+      ...["run", "--no-code-cache", "--allow-net", "--allow-env", "--allow-read", entry.href, "--port", "0"],
+      ...flags,
+    ],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -57,7 +63,7 @@ export async function startServer(
     url.reject(new Error(`the server exited with code ${code} before it printed its address: ${last}`));
   });
   try {
-    return { url: await url.promise, [Symbol.asyncDispose]: stop };
+    return { url: await url.promise, pid: child.pid, [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
     throw error;

@@ -72,12 +72,10 @@ export const PEERS: Peer[] = [
     title: "Go net/http",
     async prepare() {
       await found("go", ["version"], "golang-go");
-      const binary = `${await Deno.makeTempDir({
-        prefix: "peers-go-",
-      })}/server`;
-      await runToEnd("go", ["build", "-o", binary, "server.go"], {
-        cwd: here("./servers"),
-      });
+      const folder = await Deno.makeTempDir({ prefix: "peers-go-" });
+      addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+      const binary = `${folder}/server`;
+      await runToEnd("go", ["build", "-o", binary, "server.go"], { cwd: here("./servers") });
       return (port) => ({
         command: binary,
         args: ["-port", `${port}`, "-words", here("./servers/words.json")],

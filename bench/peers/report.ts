@@ -147,7 +147,8 @@ const DISTURBED_SHARE = 0.2;
  * is kept waiting finds more tokens due at each wake-up and so looks cheaper per token.
  */
 export function disturbance(runs: Run[]): string {
-  const disturbed = runs.filter(({ result }) => (result.otherCpuShare ?? 0) > DISTURBED_SHARE).length;
+  const disturbed = runs.filter(({ result }) => (result.otherCpuShare ?? 0) > DISTURBED_SHARE)
+    .length;
   if (disturbed === 0) return "";
   const limit = DISTURBED_SHARE * 100;
   return `disturbed: in ${disturbed} of ${runs.length} runs other processes used more than ${limit} % of a core`;

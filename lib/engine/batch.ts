@@ -23,6 +23,8 @@ export class Batch {
   #queued = 0;
   #first: Member | undefined;
   #last: Member | undefined;
+  /** Free slots are being given out; a member that leaves meanwhile is seen by that same loop. */
+  #filling = false;
 
   constructor(max: number, maxQueue: number) {
     this.max = max;
@@ -47,7 +49,7 @@ export class Batch {
    * Throws `rate_limit` when the queue is full.
    */
   enter(member: Member): void {
-    if (this.#inUse < this.max) {
+    if (this.#inUse < this.max && this.#first === undefined) {
       this.#admit(member);
       return;
     }
@@ -73,12 +75,20 @@ export class Batch {
     } else if (member.place === "slot") {
       member.place = undefined;
       this.#inUse--;
-      const next = this.#first;
-      if (next !== undefined) {
-        this.#unlink(next);
-        this.#admit(next);
-      }
+      this.#fill();
     }
+  }
+
+  /** A loop, not a recursion: a member may end while it is being admitted, and so may all those behind it. */
+  #fill(): void {
+    if (this.#filling) return;
+    this.#filling = true;
+    while (this.#first !== undefined && this.#inUse < this.max) {
+      const next = this.#first;
+      this.#unlink(next);
+      this.#admit(next);
+    }
+    this.#filling = false;
   }
 
   #admit(member: Member): void {

@@ -33,11 +33,17 @@ export interface EngineRequest {
   /** The whole conversation when the request came as a chat; `prompt` is then its last user message. */
   readonly messages?: readonly ChatMessage[];
   readonly maxTokens: number;
+  /** The client set no limit: `maxTokens` is only what still fits, and an upstream server is to use its own. */
+  readonly openEnded?: boolean;
+  /** The model the client named, where the engine has more than one: an upstream server. */
+  readonly model?: string;
   /** Tokens in the prompt by the engine's own count (see `Engine.countTokens`). */
   readonly promptTokens: number;
   readonly seed?: number;
   readonly temperature?: number;
   readonly topP?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
   readonly stop?: readonly string[];
   readonly minTokens?: number;
   readonly ignoreEos?: boolean;
@@ -83,8 +89,9 @@ export interface TokenSource extends AsyncGenerator<Token, void, void> {
   /**
    * The next token, `ENDED`, or `PENDING`: then `wake` is called once when there is something to take (a token, the
    * end or an error). Never calls `wake` from inside `poll`. Throws what the engine threw.
+   * `now` is the clock's time where the caller has just read it: a read costs as much as making the token.
    */
-  poll(wake: () => void): Polled;
+  poll(wake: () => void, now?: number): Polled;
   /**
    * Where the engine can still refuse after `generate` has returned: settles once it is known whether the
    * generation starts; rejects with the refusal. Absent where `generate` itself throws every refusal.
@@ -98,6 +105,8 @@ export interface TokenSource extends AsyncGenerator<Token, void, void> {
  */
 export interface Engine {
   readonly name: string;
+  /** Most tokens of prompt and answer together, where the engine has a limit of its own beside the setting. */
+  readonly contextLength?: number;
   /** Tokens in `text` by the engine's own pieces, or an estimate where only the engine's server knows. */
   countTokens(text: string): number;
   generate(

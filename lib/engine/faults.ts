@@ -91,6 +91,17 @@ function parseFault(came: string): Fault {
   }
 }
 
+/** Kinds that are about how events are written: an answer given at once has no place for them. */
+const STREAM_ONLY: readonly FaultKind[] = ["close", "reset", "malformed", "split"];
+
+/** Throws `invalid_request` when `text` asks for a fault that only a stream can have. */
+export function refuseStreamFaults(text: string): void {
+  const fault = parseFaults(text).find(({ kind }) => STREAM_ONLY.includes(kind));
+  if (fault !== undefined) {
+    refuse(`one that needs no stream (${STREAM_ONLY.join(", ")} need one: ask for them on a stream)`, text);
+  }
+}
+
 /** What `status:CODE` refuses with. */
 export function statusFault(status: number): TapError {
   return new TapError(codeOfStatus(status), `The fault status:${status} was asked for.`, {

@@ -15,6 +15,8 @@ class Groups extends PollableTokens {
   readonly #source: TokenSource;
   readonly #size: number;
   #held: Token[] = [];
+  /** Came after those held and must not share their event. */
+  #apart: Token | undefined;
 
   constructor(source: TokenSource, size: number) {
     super();
@@ -26,11 +28,12 @@ class Groups extends PollableTokens {
     return this.#source.started;
   }
 
-  poll(wake: () => void): Polled {
+  poll(wake: () => void, now?: number): Polled {
     while (this.#held.length < this.#size) {
-      let polled: Polled;
+      let polled: Polled = this.#apart;
+      this.#apart = undefined;
       try {
-        polled = this.#source.poll(wake);
+        if (polled === undefined) polled = this.#source.poll(wake, now);
       } catch (error) {
         // What came before the failure is handed over first; the next poll throws it again.
         if (this.#held.length > 0) return this.#join();
@@ -38,6 +41,10 @@ class Groups extends PollableTokens {
       }
       if (polled === PENDING) return PENDING;
       if (polled === ENDED) return this.#held.length > 0 ? this.#join() : ENDED;
+      if (this.#held.length > 0 && !fits(this.#held[0], polled)) {
+        this.#apart = polled;
+        return this.#join();
+      }
       if (polled.wire === "malformed") return polled;
       this.#held.push(polled);
     }
@@ -46,6 +53,7 @@ class Groups extends PollableTokens {
 
   protected async stop(): Promise<void> {
     this.#held = [];
+    this.#apart = undefined;
     await this.#source.return();
   }
 
@@ -56,7 +64,13 @@ class Groups extends PollableTokens {
     return {
       text: held.map((token) => token.text).join(""),
       tokens: held.reduce((sum, token) => sum + token.tokens, 0),
+      ...(held[0].reasoning ? { reasoning: true } : {}),
       ...(split ? { wire: "split" as const } : {}),
     };
   }
+}
+
+/** What is thought and what is said are told apart, and a faulty event is one of its own. */
+function fits(held: Token, next: Token): boolean {
+  return next.wire !== "malformed" && (held.reasoning ?? false) === (next.reasoning ?? false);
 }

@@ -95,16 +95,19 @@ export class LlamaEngine implements Engine {
    */
   generate(request: EngineRequest, signal: AbortSignal, watch: Watch): AsyncGenerator<Token, void, void> {
     const prompt = this.#promptOf(request);
-    const total = prompt.length + request.maxTokens;
+    const maxTokens = request.openEnded
+      ? Math.max(1, Math.min(request.maxTokens, this.contextLength - prompt.length))
+      : request.maxTokens;
+    const total = prompt.length + maxTokens;
     if (total > this.contextLength) {
       throw new TapError(
         "context_length",
-        `The model holds ${this.contextLength} tokens; the prompt has ${prompt.length} and max_tokens is ${request.maxTokens}, ` +
+        `The model holds ${this.contextLength} tokens; the prompt has ${prompt.length} and max_tokens is ${maxTokens}, ` +
           `together ${total}.`,
         { param: "max_tokens" },
       );
     }
-    return this.#tokens(request, prompt, signal, watch);
+    return this.#tokens({ ...request, maxTokens }, prompt, signal, watch);
   }
 
   /** Waits for the decode under way, then frees cache and model. Generations that still run end. */

@@ -4,8 +4,9 @@ import { fineTimers, type Timers } from "./timers.ts";
 export interface Task {
   /** Called once, at or after the deadline, with the clock's time in milliseconds. Must not throw. */
   fire(now: number): void;
-  /** The tick the task waits in, or undefined. Owned by the clock. */
-  tick?: number;
+  /** The tick the task waits in, or undefined. Owned by the clock, like `index`, its place in that tick's bucket. */
+  tick?: number | undefined;
+  index?: number;
 }
 
 /** The one source of time: injected, so that tests decide what time it is. */
@@ -36,6 +37,8 @@ export class Pacer implements Clock {
   #timer: (() => void) | undefined;
   #armedFor = Infinity;
   #waiting = 0;
+  /** The last tick of the wake-up that is going on; -Infinity between wake-ups. */
+  #serving = -Infinity;
 
   constructor(timers: Timers = fineTimers()) {
     this.#timers = timers;
@@ -47,14 +50,18 @@ export class Pacer implements Clock {
 
   at(due: number, task: Task): void {
     if (task.tick !== undefined) this.cancel(task);
-    const tick = Math.ceil(due / TICK_MS);
+    // A deadline already past, asked for while tasks fire, waits for the next wake-up: served in this one, a task that
+    // does so each time would keep it going for ever, and those behind it waiting.
+    const tick = Math.max(Math.ceil(due / TICK_MS), this.#serving + 1);
     task.tick = tick;
     this.#waiting++;
     const bucket = this.#buckets.get(tick);
     if (bucket !== undefined) {
+      task.index = bucket.length;
       bucket.push(task);
       return;
     }
+    task.index = 0;
     this.#buckets.set(tick, [task]);
     push(this.#ticks, tick);
     if (tick < this.#armedFor) this.#arm(tick);
@@ -65,11 +72,13 @@ export class Pacer implements Clock {
     const bucket = this.#buckets.get(task.tick);
     task.tick = undefined;
     this.#waiting--;
-    // No bucket: its tasks are being fired right now, and the loop there passes over this one.
-    const index = bucket === undefined ? -1 : bucket.indexOf(task);
-    if (index >= 0) {
-      bucket![index] = bucket![bucket!.length - 1];
-      bucket!.pop();
+    // No bucket, or another at its place: that tick is being fired right now, and the loop there passes over this task.
+    if (bucket !== undefined && bucket[task.index!] === task) {
+      const last = bucket.pop()!;
+      if (last !== task) {
+        bucket[task.index!] = last;
+        last.index = task.index!;
+      }
     }
     // An emptied bucket stays in the heap until its tick: removing it would cost more than one idle wake-up. But
     // when nothing at all waits any more, the timer must not keep the process alive.
@@ -92,17 +101,17 @@ export class Pacer implements Clock {
 
   readonly #wake = (): void => {
     this.#timer = undefined;
-    // While firing, at() must not arm: the loop below looks at every tick that is due, also new ones.
+    // While firing, at() must not arm: that is done once, at the end.
     this.#armedFor = -Infinity;
-    const now = this.#timers.now();
-    const due = Math.floor(now / TICK_MS);
+    const due = Math.floor(this.#timers.now() / TICK_MS);
     const ticks = this.#ticks;
-    // A task that asks for a deadline already past would be served in this very loop for ever: those wait for the
-    // next wake-up, so `last` bounds the loop by the number of buckets there are now.
-    for (let last = ticks.length; last > 0 && ticks.length > 0 && ticks[0] <= due; last--) {
+    this.#serving = due;
+    while (ticks.length > 0 && ticks[0] <= due) {
       const tick = pop(ticks);
       const bucket = this.#buckets.get(tick)!;
       this.#buckets.delete(tick);
+      // Read for each bucket: a thousand tokens take milliseconds, and their times are to be the true ones.
+      const now = this.#timers.now();
       for (let i = 0; i < bucket.length; i++) {
         const task = bucket[i];
         if (task.tick !== tick) continue;
@@ -111,6 +120,7 @@ export class Pacer implements Clock {
         task.fire(now);
       }
     }
+    this.#serving = -Infinity;
     this.#armedFor = Infinity;
     if (this.#waiting === 0) this.#disarm();
     else this.#arm(ticks[0]);

@@ -1,8 +1,9 @@
+import { TapError } from "../errors.ts";
 import { ENDED, PENDING, type Polled, type Token, type TokenSource } from "./engine.ts";
 
 /** The async-generator half of a `TokenSource`, derived from `poll` and `stop`. */
 export abstract class PollableTokens implements TokenSource {
-  abstract poll(wake: () => void): Polled;
+  abstract poll(wake: () => void, now?: number): Polled;
   /** Ends the tokens now and lets go of what they hold. Called again, it does nothing. */
   protected abstract stop(): Promise<void> | void;
   get started(): Promise<void> | undefined {
@@ -48,6 +49,8 @@ class PolledGenerator extends PollableTokens {
   readonly #generator: AsyncGenerator<Token, void, void>;
   #settled: { result: IteratorResult<Token, void> } | { error: unknown } | undefined;
   #asked = false;
+  /** The error in `#settled` has come out of poll(). */
+  #thrown = false;
   #wake: (() => void) | undefined;
 
   constructor(generator: AsyncGenerator<Token, void, void>) {
@@ -71,7 +74,10 @@ class PolledGenerator extends PollableTokens {
       if (!this.#asked) this.#ask();
       return PENDING;
     }
-    if ("error" in settled) throw settled.error;
+    if ("error" in settled) {
+      this.#thrown = true;
+      throw settled.error;
+    }
     if (settled.result.done) return ENDED;
     this.#settled = undefined;
     return settled.result.value;
@@ -93,6 +99,14 @@ class PolledGenerator extends PollableTokens {
   protected async stop(): Promise<void> {
     // return() queues behind the pending next(): the signal, aborted before, is what ends that one.
     await this.#generator.return();
+    // A step that was under way when it was stopped may have thrown, and nobody polls for that any more. That the
+    // signal ended it is no news, nor is an error meant for a client who has left.
+    const settled = this.#settled;
+    if (this.#thrown || settled === undefined || !("error" in settled)) return;
+    const { error } = settled;
+    if (error instanceof TapError || (error instanceof Error && error.name === "AbortError")) return;
+    this.#thrown = true;
+    throw error;
   }
 }
 

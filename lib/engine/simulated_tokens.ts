@@ -38,7 +38,8 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   place?: "queue" | "slot" | undefined;
   before?: Member | undefined;
   after?: Member | undefined;
-  tick?: number;
+  tick?: number | undefined;
+  index?: number;
 
   readonly #options: SimulatedOptions;
   readonly #clock: Clock;
@@ -105,7 +106,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     this.#announce();
   }
 
-  poll(wake: () => void): Polled {
+  poll(wake: () => void, at?: number): Polled {
     // Whoever polls is awake: an older wake must not be called from in here.
     this.#wake = undefined;
     for (;;) {
@@ -120,12 +121,12 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
         this.#wake = wake;
         return PENDING;
       }
-      if (this.#index > 0 && this.#index === this.#maxTokens && !this.#faultHere()) {
+      const now = at ?? this.#clock.now();
+      if (this.#index === this.#maxTokens && !this.#heldBack(now)) {
         this.#watch.finished("length");
         this.stop();
         return ENDED;
       }
-      const now = this.#clock.now();
       if (this.#options.realtime && this.#due > now) {
         this.#wake = wake;
         this.#clock.at(this.#due, this);
@@ -152,6 +153,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   /** The token at `#index`, or the fault that stands before it. */
   #step(now: number): void {
     if (this.#faults.length > 0 && this.#injected()) return;
+    if (this.#index === this.#maxTokens) return;
     const text = tokenAt(this.#textSeed, this.#index++);
     const planned = this.#due;
     if (this.#options.realtime && now - planned > MAX_LAG_MS) this.#due = now;
@@ -182,10 +184,12 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     return ms;
   }
 
-  #faultHere(): boolean {
-    return this.#faults.some((fault) =>
-      fault.at === this.#index && fault.kind !== "stall" && fault.kind !== "slow"
-    );
+  /** All tokens are made: whether a fault stands between the last one and the end. */
+  #heldBack(now: number): boolean {
+    return this.#faults.some(({ at, kind }) => {
+      if (at !== this.#index || kind === "split") return false;
+      return kind === "stall" || kind === "slow" ? this.#options.realtime && this.#due > now : true;
+    });
   }
 
   /** Carries out the next fault that stands at `#index`; true when it takes the token's place. */

@@ -2,6 +2,7 @@ import { publicError, TapError } from "../errors.ts";
 import { ENDED, PENDING, type Polled, type Token } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
 import type { Clock, Task } from "../engine/pacer.ts";
+import { Chunk } from "./chunk.ts";
 import { type Format, MALFORMED } from "./format.ts";
 import type { Generation } from "./generation.ts";
 import { cutInsideCharacter } from "./split.ts";
@@ -14,11 +15,23 @@ import type { Turn } from "./turn.ts";
  * `MAX_TOKENS_AHEAD` tokens beyond what the socket took.
  */
 const MAX_EVENTS_PER_CHUNK = 64;
-const MAX_CHARS_PER_CHUNK = 32_768;
+const MAX_CHUNK_SIZE = 32_768;
 export const MAX_TOKENS_AHEAD = MAX_EVENTS_PER_CHUNK + 1;
+
+/**
+ * How often a body that is woken asks whether its turn is over. An engine of promises alone wakes it for each token
+ * without ever leaving the microtask queue; asking for each would cost a paced stream more than the token.
+ */
+const PUMPS_PER_LOOK = 16;
 
 /** Time between the pieces of an event that is split on purpose, so that each is a write of its own. */
 const SPLIT_PAUSE_MS = 5;
+
+/** What a body is made of: one generation, or several as one. */
+type Source = Pick<Generation, "poll" | "abort" | "fail">;
+
+/** How exact a watch over seconds of silence is, in milliseconds. */
+const WATCH_STEP_MS = 64;
 
 export interface BodyOptions {
   format: Format;
@@ -34,13 +47,14 @@ export interface BodyOptions {
  * A generation as a response body. The reader's demand drives it: `pull()` takes what the generator has ready, all of
  * it in one chunk, and `cancel()` stops the generator.
  */
-export function streamBody(generation: Generation, options: BodyOptions): ReadableStream<Uint8Array> {
+export function streamBody(generation: Source, options: BodyOptions): ReadableStream<Uint8Array> {
   return new ReadableStream(new GenerationSource(generation, options), { highWaterMark: 1 });
 }
 
 class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
-  tick?: number;
-  readonly #generation: Generation;
+  tick?: number | undefined;
+  index?: number;
+  readonly #generation: Source;
   readonly #options: BodyOptions;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   /**
@@ -49,6 +63,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
    * stays in the queue, for only pull() tells that the reader has come back.
    */
   #release: (() => void) | undefined;
+  readonly #chunk = new Chunk();
   #started = false;
   /** The last chunk filled up: more was ready than it could hold. */
   #flooded = false;
@@ -57,10 +72,11 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
   /** How the stream is to end once the reader has taken what is queued. */
   #last: (() => void) | undefined;
   #pieces: Uint8Array[] = [];
+  #pumps = 0;
   /** When the last chunk was handed over. */
   #lastAt: number;
 
-  constructor(generation: Generation, options: BodyOptions) {
+  constructor(generation: Source, options: BodyOptions) {
     this.#generation = generation;
     this.#options = options;
     this.#lastAt = options.clock.now();
@@ -106,7 +122,9 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     // Not re-armed at every token, which would cost as much as the token: at each look the next one is set to the
     // earliest moment at which anything can be due.
     const blocked = this.#controller.desiredSize! <= 0;
-    clock.at(blocked ? this.#lastAt + stallMs : Math.min(now + stallMs, this.#lastAt + keepAliveMs), this);
+    const due = blocked ? this.#lastAt + stallMs : Math.min(now + stallMs, this.#lastAt + keepAliveMs);
+    // Rounded up, so that the watches of all streams share a few wake-ups.
+    clock.at(due - now > 10 * WATCH_STEP_MS ? Math.ceil(due / WATCH_STEP_MS) * WATCH_STEP_MS : due, this);
   }
 
   #stalled(): void {
@@ -121,36 +139,45 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     if (this.#done || this.#pieces.length > 0) return;
     // No room: pull() comes when there is, and polls anew.
     if (this.#controller.desiredSize! <= 0) return this.#pullAgain();
-    const { format } = this.#options;
-    let text = "";
+    if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) {
+      return this.#options.turn.next(this.#pump);
+    }
+    const { format, clock } = this.#options;
+    // Read once for all that is taken here: a read costs as much as a token.
+    const now = clock.now();
+    const chunk = this.#chunk;
     let polled: Polled = PENDING;
-    for (let events = 0; events < MAX_EVENTS_PER_CHUNK && text.length < MAX_CHARS_PER_CHUNK; events++) {
+    for (let events = 0; events < MAX_EVENTS_PER_CHUNK && chunk.size < MAX_CHUNK_SIZE; events++) {
       try {
-        polled = this.#generation.poll(this.#pump);
+        polled = this.#generation.poll(this.#pump, now);
       } catch (error) {
-        return this.#fail(text, error);
+        return this.#fail(error);
       }
       if (polled === PENDING) break;
       if (!this.#started) {
         this.#started = true;
-        text += format.start?.() ?? "";
+        chunk.addText(format.start?.() ?? "");
       }
-      if (polled === ENDED) return this.#close(text + format.end());
-      if (polled.wire !== undefined) {
-        if (polled.wire === "split") return this.#split(text, polled);
-        text += MALFORMED;
-      } else {
-        text += format.token(polled);
-      }
+      if (polled === ENDED) return this.#close(format.end());
+      if (polled.wire === "split") return this.#split(polled);
+      const bytes = polled.wire === undefined ? format.bytes?.(polled) : undefined;
+      if (bytes !== undefined) chunk.addBytes(bytes);
+      else chunk.addText(polled.wire === "malformed" ? MALFORMED : format.token(polled));
     }
-    if (text !== "") this.#enqueue(encode(text));
+    this.#write(now);
     this.#flooded = polled !== PENDING;
     // More is ready, or the reader is behind: let the stream decide when it pulls again.
     if (this.#flooded || this.#controller.desiredSize! <= 0) this.#pullAgain();
   };
 
-  #enqueue(chunk: Uint8Array): void {
-    this.#lastAt = this.#options.clock.now();
+  /** Hands over what the chunk holds, if anything. */
+  #write(now: number): void {
+    const bytes = this.#chunk.take();
+    if (bytes !== undefined) this.#enqueue(bytes, now);
+  }
+
+  #enqueue(chunk: Uint8Array, now = this.#options.clock.now()): void {
+    this.#lastAt = now;
     this.#controller.enqueue(chunk);
   }
 
@@ -160,9 +187,9 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     release?.();
   }
 
-  /** Writes `text` and has `last` end the stream as soon as the reader has taken it. */
-  #endAfter(text: string, last: () => void): void {
-    if (text !== "") this.#enqueue(encode(text));
+  /** Writes what there is and has `last` end the stream as soon as the reader has taken it. */
+  #endAfter(last: () => void): void {
+    this.#write(this.#options.clock.now());
     this.#done = true;
     this.#last = () => {
       this.#options.clock.cancel(this);
@@ -173,23 +200,24 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
   }
 
   #close(text: string): void {
-    this.#endAfter(text, () => this.#controller.close());
+    this.#chunk.addText(text);
+    this.#endAfter(() => this.#controller.close());
   }
 
-  #fail(text: string, error: unknown): void {
+  #fail(error: unknown): void {
     if (!(error instanceof CutStream)) {
-      return this.#close(text + this.#options.format.error(publicError(error)));
+      return this.#close(this.#options.format.error(publicError(error)));
     }
-    if (error.how === "close") return this.#close(text);
+    if (error.how === "close") return this.#close("");
     // The runtime logs what a body breaks with; this one was asked for, so a line is enough.
-    error.stack = error.message;
     // error() drops what the server has not yet written, so the loop goes round once before it.
-    this.#endAfter(text, () => this.#options.turn.next(() => this.#controller.error(error)));
+    const torn = Object.assign(new Error(error.message), { stack: error.message });
+    this.#endAfter(() => this.#options.turn.next(() => this.#controller.error(torn)));
   }
 
-  #split(text: string, token: Token): void {
+  #split(token: Token): void {
     const pieces = cutInsideCharacter(encode(this.#options.format.token(token)));
-    if (text !== "") this.#enqueue(encode(text));
+    this.#write(this.#options.clock.now());
     this.#pieces = pieces;
     const writer: Task = {
       fire: () => {

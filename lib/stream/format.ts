@@ -9,6 +9,11 @@ export interface Format {
   /** Before the first token, once it or the end has come. */
   start?(): string;
   token(token: Token): string;
+  /**
+   * `token` as bytes, where the same bytes serve every stream; undefined where they do not. They are shared: nobody
+   * may write to them.
+   */
+  bytes?(token: Token): Uint8Array | undefined;
   /** The end told: what follows the last token of a generation that completed. */
   end(): string;
   /** A failure after the status is out. */

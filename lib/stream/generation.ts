@@ -62,8 +62,10 @@ export class Generation extends PollableTokens implements Watch {
     try {
       this.#source = pollable(engine.generate(request, this.#controller.signal, this));
     } catch (error) {
-      this.#end("failed", this.#told(error));
-      throw error;
+      // Thrown on as told: whoever answers must not log the same throw again.
+      const told = this.#told(error);
+      this.#end("failed", told);
+      throw told;
     }
     return this;
   }
@@ -72,7 +74,7 @@ export class Generation extends PollableTokens implements Watch {
     return this.#source?.started;
   }
 
-  poll(wake: () => void): Polled {
+  poll(wake: () => void, now?: number): Polled {
     this.#wake = undefined;
     if (this.#stopping && this.record.outcome === "running") {
       // The engine is letting go: its end is not a completion, and the outcome is about to be told.
@@ -83,7 +85,7 @@ export class Generation extends PollableTokens implements Watch {
     if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
     let polled: Polled;
     try {
-      polled = this.#source.poll(wake);
+      polled = this.#source.poll(wake, now);
     } catch (error) {
       this.#stopping = true;
       this.#failure = this.#told(error);
@@ -97,7 +99,7 @@ export class Generation extends PollableTokens implements Watch {
     } else {
       const { record } = this;
       record.delivered += polled.tokens;
-      const at = this.#clock.now() - record.arrivedAt;
+      const at = (now ?? this.#clock.now()) - record.arrivedAt;
       for (let i = 0; i < polled.tokens; i++) record.timeline?.handed(at);
     }
     return polled;
@@ -119,9 +121,8 @@ export class Generation extends PollableTokens implements Watch {
 
   /** Ends a running generation from outside, e.g. at shutdown; its reader is told `error`. */
   fail(error: TapError): void {
-    if (this.record.outcome !== "running" || this.#failure !== undefined || this.record.abortedAt !== null) {
-      return;
-    }
+    if (this.record.outcome !== "running" || this.#stopping) return;
+    this.#stopping = true;
     this.#failure = error;
     this.#stopSource("failed", error);
   }
@@ -177,12 +178,14 @@ export class Generation extends PollableTokens implements Watch {
   #drain = (): void => {
     try {
       for (;;) {
-        const polled = this.#source?.poll(this.#drain) ?? ENDED;
+        const polled = this.#source === undefined ? ENDED : this.#source.poll(this.#drain);
         if (polled === PENDING) return;
         if (polled === ENDED) break;
       }
     } catch (error) {
-      this.#observer.unexpected(this.record, error);
+      // A source that failed still holds its slot.
+      this.#told(error);
+      return this.#stopSource("aborted");
     }
     this.#end("aborted");
   };

@@ -1,12 +1,30 @@
-import { SSE_DONE, sseEvent } from "./sse.ts";
+import type { Token } from "../engine/engine.ts";
 import type { Format } from "./format.ts";
+import { encode, SSE_DONE, sseEvent } from "./sse.ts";
+
+/** Events kept ready as bytes, and the longest token that is kept. A vocabulary repeats itself; a stranger's text may not. */
+const MAX_KEPT = 4096;
+const MAX_KEPT_CHARS = 32;
+
+const kept = new Map<string, Uint8Array>();
 
 /** The form of `/stream`: `data: {"token":"…"}` for each token, `data: [DONE]` at the end. */
 export const plainFormat: Format = {
-  token: ({ text, tokens }) =>
-    tokens === 1
-      ? `data: {"token":${JSON.stringify(text)}}\n\n`
-      : sseEvent(JSON.stringify({ token: text, tokens })),
+  token({ text, tokens, reasoning }) {
+    // Thinking has no place in this form: it is not part of the text that the tokens join to.
+    if (reasoning) return "";
+    return sseEvent(JSON.stringify(tokens === 1 ? { token: text } : { token: text, tokens }));
+  },
+  bytes(token: Token) {
+    const { text } = token;
+    if (token.tokens !== 1 || token.reasoning || text.length > MAX_KEPT_CHARS) return undefined;
+    let bytes = kept.get(text);
+    if (bytes === undefined) {
+      bytes = encode(plainFormat.token(token));
+      if (kept.size < MAX_KEPT) kept.set(text, bytes);
+    }
+    return bytes;
+  },
   end: () => SSE_DONE,
   error: ({ code, message }) => sseEvent(JSON.stringify({ code, message }), "error"),
 };

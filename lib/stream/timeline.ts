@@ -1,35 +1,47 @@
 /** Planned, actual and handed-over time of each token, in whole microseconds from the request's arrival. */
 export class Timeline {
-  /** Three numbers a token. Grown by doubling, since most generations are short. */
-  #times = new Uint32Array(3 * 32);
-  #length = 0;
+  /**
+   * Segments of `SEGMENT` tokens, three numbers each. An array that grows would be copied by every collection of a
+   * long stream's garbage, and its doubling would hold twice the memory.
+   */
+  readonly #segments: Uint32Array[] = [];
+  #produced = 0;
   #handed = 0;
 
   get length(): number {
-    return this.#length;
+    return this.#produced;
   }
 
+  /** A token was produced now; times in milliseconds from the request's arrival. */
   produced(planned: number, actual: number): void {
-    const at = 3 * this.#length++;
-    if (at === this.#times.length) {
-      const grown = new Uint32Array(2 * at);
-      grown.set(this.#times);
-      this.#times = grown;
-    }
-    this.#times[at] = Math.max(0, planned * 1000);
-    this.#times[at + 1] = actual * 1000;
+    const index = this.#produced++ % SEGMENT;
+    if (index === 0) this.#segments.push(new Uint32Array(3 * SEGMENT));
+    const segment = this.#segments[this.#segments.length - 1];
+    segment[3 * index] = micros(planned);
+    segment[3 * index + 1] = micros(actual);
   }
 
   /** The oldest token not yet handed over is handed to the body now. */
   handed(at: number): void {
-    if (this.#handed < this.#length) this.#times[3 * this.#handed++ + 2] = at * 1000;
+    if (this.#handed === this.#produced) return;
+    const index = this.#handed++;
+    this.#segments[Math.floor(index / SEGMENT)][3 * (index % SEGMENT) + 2] = micros(at);
   }
 
   toJSON(): { planned_us: number; actual_us: number; handed_us: number | null }[] {
-    return Array.from({ length: this.#length }, (_, i) => ({
-      planned_us: this.#times[3 * i],
-      actual_us: this.#times[3 * i + 1],
-      handed_us: i < this.#handed ? this.#times[3 * i + 2] : null,
-    }));
+    return Array.from({ length: this.#produced }, (_, index) => {
+      const segment = this.#segments[Math.floor(index / SEGMENT)];
+      const at = 3 * (index % SEGMENT);
+      const handed_us = index < this.#handed ? segment[at + 2] : null;
+      return { planned_us: segment[at], actual_us: segment[at + 1], handed_us };
+    });
   }
+}
+
+const SEGMENT = 64;
+
+/** Whole microseconds. Times after 71 minutes are clamped there, times before the arrival to 0. */
+function micros(ms: number): number {
+  const us = ms * 1000;
+  return us < 0 ? 0 : us > 0xffff_ffff ? 0xffff_ffff : us;
 }

@@ -34,6 +34,12 @@ Deno.test("a head in pieces, and after an interim reply, is read whole", async (
   assertEquals([status, headers.get("x-a"), text], [503, "1, 2", "no"]);
 });
 
+Deno.test("a long body may come in one read with its head: only the head has a limit", async () => {
+  const body = "x".repeat(300_000);
+  const { text } = await get([`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`], "hold");
+  assertEquals(text.length, body.length);
+});
+
 Deno.test("the request is written whole: line, host, headers, length and body", async () => {
   const { server } = await get(["HTTP/1.1 200 OK\r\n\r\n"], "fin", {
     method: "POST",

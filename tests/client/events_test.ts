@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import {
   BodyBrokenError,
   EventTooLargeError,
@@ -175,30 +174,4 @@ Deno.test("leaving the loop cancels the body", async () => {
   }, { highWaterMark: 0 });
   for await (const _ of readEvents(body)) break;
   assert(cancelled);
-});
-
-Deno.test("any events with any line ends, cut into any pieces, come back the same", async () => {
-  const line = fc.string({ unit: "grapheme", maxLength: 12 }).map((text) => text.replace(/[\r\n]/g, ""));
-  const end = fc.constantFrom("\n", "\r\n", "\r");
-  const noise = fc.constantFrom("", ": ping", "retry: 5", "id: 1", "foo: bar");
-  const event = fc.record({ lines: fc.array(line, { minLength: 1, maxLength: 3 }), noise });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(event, { maxLength: 6 }),
-      end,
-      fc.array(fc.nat(400), { maxLength: 12 }),
-      async (sent, end, cuts) => {
-        const wire = bytesOf(
-          sent.map(({ lines, noise }) =>
-            [...(noise ? [noise] : []), ...lines.map((text) => `data: ${text}`), "", ""].join(end)
-          )
-            .join(""),
-        );
-        const offsets = cuts.filter((cut) => cut < wire.length).sort((x, y) => x - y);
-        const got = (await collect(cutAt(wire, offsets))).map((event) => event.data);
-        assertEquals(got, sent.map(({ lines }) => lines.join("\n")));
-      },
-    ),
-    { numRuns: 300 },
-  );
 });

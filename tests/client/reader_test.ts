@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import { readTokens, streamTokens } from "../../lib/client/reader.ts";
 import { bodyOf, cutAt, everyCut } from "../helpers/cut_body.ts";
 
@@ -59,18 +58,6 @@ Deno.test("a stream cut after any byte is truncated with its whole events kept, 
       if (whole > 0) assertEquals(result.error?.message, "the response was cut off midway");
     }
   }
-});
-
-Deno.test("any tokens, cut into any pieces, come back the same, as text and one by one", async () => {
-  const tokens = fc.array(fc.string({ unit: "binary", maxLength: 6 }), { minLength: 1, maxLength: 12 });
-  await fc.assert(fc.asyncProperty(tokens, fc.array(fc.nat(600), { maxLength: 15 }), async (tokens, cuts) => {
-    const wire = bytesOf(tokens.map((token) => event({ token })).join("") + event("[DONE]"));
-    const offsets = cuts.filter((cut) => cut < wire.length).sort((x, y) => x - y);
-    const seen: string[] = [];
-    const fetch = answering(cutAt(wire, offsets));
-    const result = await readTokens({ url, fetch, onToken: ({ text }) => seen.push(text) });
-    assertEquals([result.outcome, result.text, seen], ["done", tokens.join(""), tokens]);
-  }));
 });
 
 Deno.test("all times are by the given clock: sent, head, one for each read, end", async () => {

@@ -1,6 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
-import { type Arrival, distribution, percentile, spreadTokens, timeStream } from "../../lib/client/timing.ts";
+import { type Arrival, distribution, percentile, timeStream } from "../../lib/client/timing.ts";
 
 /** Arrivals from [time, tokens] pairs, each with text. */
 const arrivals = (pairs: [at: number, tokens: number][]): Arrival[] =>
@@ -108,28 +107,7 @@ Deno.test("a percentile is the nearest rank", () => {
   for (const p of [0, -1, 101, NaN]) assertThrows(() => percentile([1], p), RangeError, `got ${p}`);
 });
 
-Deno.test("a percentile is a sample that at least p percent do not exceed, and the smallest such", () => {
-  fc.assert(fc.property(
-    fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 60 }),
-    fc.integer({ min: 1, max: 100 }),
-    (samples, p) => {
-      const sorted = samples.toSorted((x, y) => x - y);
-      const value = percentile(sorted, p);
-      const share = (limit: (x: number) => boolean) => sorted.filter(limit).length * 100 / sorted.length;
-      return sorted.includes(value) && share((x) => x <= value) >= p && share((x) => x < value) < p;
-    },
-  ));
-});
-
 Deno.test("samples are sorted as numbers", () => {
   assertEquals(distribution([9, 10, 100, 1])?.max, 100);
   assertEquals(distribution(new Set([9, 10, 1]))?.p50, 9);
-});
-
-Deno.test("tokens spread over arrivals keep their sum, and differ by one at most", () => {
-  fc.assert(fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 500 }), (count, more) => {
-    const spread = spreadTokens(arrivals(every(count, 1, 1)), count + more).map((arrival) => arrival.tokens);
-    assertEquals(spread.reduce((sum, tokens) => sum + tokens, 0), count + more);
-    assertEquals(Math.max(...spread) - Math.min(...spread) <= 1, true);
-  }));
 });

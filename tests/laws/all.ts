@@ -7,7 +7,12 @@ import { barrels, length } from "./shape.ts";
 import { readSources } from "./source.ts";
 import { type Config, versions } from "./versions.ts";
 
-const PROJECTS = ["deno.json", "tests/tsc/deno.json", "tests/clients/deno.json"];
+const PROJECTS = [
+  "deno.json",
+  "tests/tsc/deno.json",
+  "tests/clients/deno.json",
+  "tests/properties/deno.json",
+];
 
 /** What each law has against the project at `root`: nothing, if all is well. */
 export function judge(root: URL): Record<string, string[]> {

@@ -14,7 +14,12 @@ const ROOMS: Room[] = [
   { at: "routes/", files: ["lib/", "routes/"], packages: ["hono", "hono-openapi", "zod"] },
   { at: "bench/", files: ["lib/", "bench/"], packages: ["*"] },
   // Within lib: words first (errors, settings), then engines, then what streams them. The client stands apart.
-  { at: "lib/engine/", files: ["lib/*", "lib/engine/"], packages: ["zod"] },
+  { at: "lib/http/", files: ["lib/http/"], packages: [] },
+  {
+    at: "lib/engine/",
+    files: ["lib/*", "lib/http/", "lib/engine/"],
+    packages: ["zod", "eventsource-parser"],
+  },
   { at: "lib/stream/", files: ["lib/*", "lib/engine/", "lib/stream/"], packages: ["zod"] },
   { at: "lib/client/", files: ["lib/*", "lib/client/"], packages: ["zod", "eventsource-parser"] },
   { at: "lib/*", files: ["lib/*"], packages: ["zod"] },

@@ -1,0 +1,174 @@
+import {
+  ENDED,
+  type Engine,
+  type EngineRequest,
+  PENDING,
+  type Polled,
+  type Token,
+  type TokenSource,
+  type Watch,
+} from "./engine.ts";
+import { pollable, PollableTokens } from "./pollable.ts";
+
+/** `engine` ended by the request's stop strings, for engines that do not look for them themselves. */
+export function stopping(engine: Engine): Engine {
+  return {
+    name: engine.name,
+    countTokens: (text) => engine.countTokens(text),
+    generate(request, signal, watch) {
+      const tokens = engine.generate(request, signal, watch);
+      return request.stop?.length ? new StoppedTokens(pollable(tokens), request, watch) : tokens;
+    },
+  };
+}
+
+/**
+ * Tokens up to the first stop string, which is not handed over, wherever its characters lie over the tokens.
+ *
+ * A token is handed over as it came, and held back only while the text may still turn out to be the beginning of a
+ * stop string; so at most as many tokens are held as such a string is long. Text from the first `minTokens` tokens is
+ * not looked at, as in vLLM.
+ */
+class StoppedTokens extends PollableTokens {
+  readonly #source: TokenSource;
+  readonly #watch: Watch;
+  readonly #stop: readonly string[];
+  /** Tokens that are still to pass unlooked at. */
+  #exempt: number;
+  /** Tokens that may be part of a stop string, and their text. */
+  #held: Token[] = [];
+  #text = "";
+  /** Tokens that are not. */
+  #ready: Token[] = [];
+  /** The source has ended, failed, or is being ended because of a stop string. */
+  #over: "no" | "ending" | "ended" | { error: unknown } = "no";
+  #wake: (() => void) | undefined;
+
+  constructor(source: TokenSource, { stop = [], minTokens = 0 }: EngineRequest, watch: Watch) {
+    super();
+    this.#source = source;
+    this.#stop = stop;
+    this.#exempt = minTokens;
+    this.#watch = watch;
+  }
+
+  override get started(): Promise<void> | undefined {
+    return this.#source.started;
+  }
+
+  poll(wake: () => void, now?: number): Polled {
+    this.#wake = undefined;
+    for (;;) {
+      const token = this.#ready.shift();
+      if (token !== undefined) return token;
+      if (this.#over === "ended") return ENDED;
+      if (this.#over === "ending") {
+        this.#wake = wake;
+        return PENDING;
+      }
+      if (this.#over !== "no") throw this.#over.error;
+      let polled: Polled;
+      try {
+        polled = this.#source.poll(wake, now);
+      } catch (error) {
+        // What came before the failure is handed over first.
+        this.#over = { error };
+        this.#release();
+        continue;
+      }
+      if (polled === PENDING) return PENDING;
+      if (polled === ENDED) {
+        this.#over = "ended";
+        this.#release();
+      } else {
+        this.#look(polled);
+      }
+    }
+  }
+
+  protected async stop(): Promise<void> {
+    this.#ready = [];
+    this.#held = [];
+    if (this.#over !== "ending") this.#over = "ended";
+    await this.#source.return();
+  }
+
+  #look(token: Token): void {
+    // What is thought, or wrong on purpose, is no part of the answer's text.
+    if (this.#exempt > 0 || token.reasoning || token.wire === "malformed") {
+      this.#exempt -= token.tokens;
+      this.#release();
+      this.#ready.push(token);
+      return;
+    }
+    this.#held.push(token);
+    this.#text += token.text;
+    const at = firstOf(this.#stop, this.#text);
+    if (at >= 0) {
+      this.#handOver(at, true);
+      this.#end();
+    } else {
+      this.#handOver(this.#text.length - possible(this.#stop, this.#text), false);
+    }
+  }
+
+  /** Hands over the held tokens that lie before `end`; the one across it too, cut there, when `cut`. */
+  #handOver(end: number, cut: boolean): void {
+    let from = 0;
+    let whole = 0;
+    while (whole < this.#held.length && from + this.#held[whole].text.length <= end) {
+      from += this.#held[whole++].text.length;
+    }
+    this.#ready.push(...this.#held.splice(0, whole));
+    this.#text = this.#text.slice(from);
+    if (!cut || end === from) return;
+    this.#ready.push({ ...this.#held[0], text: this.#text.slice(0, end - from) });
+  }
+
+  #release(): void {
+    this.#ready.push(...this.#held);
+    this.#held = [];
+    this.#text = "";
+  }
+
+  /** Ends the source; our own end follows when it has let go of what it holds. */
+  #end(): void {
+    this.#over = "ending";
+    this.#held = [];
+    this.#watch.finished("stop");
+    const settle = (over: "ended" | { error: unknown }) => {
+      this.#over = over;
+      const wake = this.#wake;
+      this.#wake = undefined;
+      wake?.();
+    };
+    this.#source.return().then(() => settle("ended"), (error) => settle({ error }));
+  }
+}
+
+/**
+ * Where in `text` the first of `stop` begins, or -1. First is the one that is complete first, and the longest of
+ * those: so it does not matter how the text lies over the tokens.
+ */
+function firstOf(stop: readonly string[], text: string): number {
+  let first = -1;
+  let end = Infinity;
+  for (const each of stop) {
+    const at = text.indexOf(each);
+    if (at < 0 || at + each.length > end) continue;
+    if (at + each.length < end || at < first) first = at;
+    end = at + each.length;
+  }
+  return first;
+}
+
+/** The length of the longest end of `text` that one of `stop` begins with. */
+function possible(stop: readonly string[], text: string): number {
+  let longest = 0;
+  for (const each of stop) {
+    for (let length = Math.min(text.length, each.length - 1); length > longest; length--) {
+      if (text.endsWith(each.slice(0, length))) longest = length;
+    }
+  }
+  return longest;
+}

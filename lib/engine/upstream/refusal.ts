@@ -1,0 +1,106 @@
+import { HandshakeError } from "./exchange.ts";
+import { quote, TapError, type TapErrorOptions } from "../../errors.ts";
+
+const MAX_DETAIL_LENGTH = 300;
+
+/**
+ * What the client is told of a response that is no token stream. Statuses about the request stay what they are; those
+ * about us (our key, our address, our model name) become 502, since the client can do nothing about them.
+ *
+ * @param body the beginning of the response's body
+ */
+export function refusal(status: number, headers: Headers, body: string): TapError {
+  if (status < 300) {
+    const type = headers.get("content-type") ?? "no content type";
+    const detail = status === 200 ? detailOf(body, true) : "";
+    return failed(
+      `The upstream server answered ${status}: wanted text/event-stream, got ${quote(type)}${detail}.`,
+    );
+  }
+  if (status < 400) return failed(`The upstream server answered ${status}; a redirect is not followed.`);
+  if (status === 401 || status === 403 || status === 407) {
+    // Its text often quotes a part of the key.
+    return failed(`The upstream server refused this server's key (${status}).`);
+  }
+  const message = `The upstream server answered ${status}${detailOf(body, false)}.`;
+  const options: TapErrorOptions = {};
+  const retryAfter = secondsOf(headers.get("retry-after"));
+  if (retryAfter !== undefined) options.retryAfter = retryAfter;
+  switch (status) {
+    case 400:
+    case 422:
+      if (/context[_ ]length|maximum context|context size/i.test(body)) {
+        return new TapError("context_length", message);
+      }
+      return new TapError("invalid_request", message);
+    case 413:
+      return new TapError("too_large", message);
+    case 429:
+      return new TapError("rate_limit", message, options);
+    case 503:
+    case 529:
+      return new TapError("overloaded", message, options);
+    case 408:
+    case 504:
+      return new TapError("upstream_timeout", message, options);
+  }
+  return new TapError("upstream_error", message, options);
+}
+
+/** What the client is told of an error inside the upstream's stream. */
+export function streamError(error: unknown): TapError {
+  const text = messageOf(error);
+  return failed(`The upstream server reported an error${text === "" ? "" : `: ${text}`}.`);
+}
+
+/** A failure of the connection, in the words of what was being done. The cause may hold addresses: it is not sent. */
+export function connectionError(doing: string, cause?: unknown): TapError {
+  return new TapError("upstream_error", `The upstream server ${doing}.`, { cause });
+}
+
+/** No connection came about. What the runtime says of it holds addresses, so only its kind is told. */
+export function notConnected(cause: unknown): TapError {
+  const untrusted = cause instanceof HandshakeError;
+  return connectionError(
+    untrusted ? "cannot be trusted: its TLS handshake failed" : "cannot be reached",
+    cause,
+  );
+}
+
+function failed(message: string): TapError {
+  return new TapError("upstream_error", message);
+}
+
+/** `: "text"` of a JSON error body; nothing of any other body, HTML least of all. */
+function detailOf(body: string, errorsOnly: boolean): string {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    return "";
+  }
+  if (typeof json !== "object" || json === null) return "";
+  const { error } = json as { error?: unknown };
+  const text = error !== undefined && error !== null ? messageOf(error) : errorsOnly ? "" : messageOf(json);
+  return text === "" ? "" : `: ${text}`;
+}
+
+/** The message of an error in one of its known shapes, quoted: its first line, without control characters. */
+function messageOf(error: unknown): string {
+  const { message, detail } = (typeof error === "object" && error !== null ? error : {}) as Record<
+    string,
+    unknown
+  >;
+  const text = [error, message, detail].find((each) => typeof each === "string") as string | undefined;
+  const first = text?.trim().split(/[\r\n\u2028\u2029]/, 1)[0] ?? "";
+  return first === "" || first.startsWith("<") ? "" : quote(first, MAX_DETAIL_LENGTH);
+}
+
+/** Whole seconds of a `Retry-After`, which may be a date. */
+function secondsOf(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  const seconds = /^\d{1,6}$/.test(value.trim())
+    ? Number(value)
+    : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}

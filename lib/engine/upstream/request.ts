@@ -1,0 +1,63 @@
+import { requestBytes } from "../../http/head.ts";
+import { ConfigError } from "../../config.ts";
+import { quote } from "../../errors.ts";
+import type { EngineRequest } from "../engine.ts";
+
+/** Where requests go and as whom. */
+export interface Upstream {
+  /** The base with its version, e.g. `http://127.0.0.1:8000/v1`; no slash at the end. */
+  url: string;
+  /** The model to ask for; where empty, the one the client named, else `fallbackModel`. */
+  model: string;
+  fallbackModel: string;
+  /** Sent as `Authorization: Bearer`; nothing of the client's own is passed on. */
+  apiKey?: string | undefined;
+}
+
+/** The base of all requests. Throws `ConfigError` for what is none, and for a key in it: that would be logged. */
+export function baseUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
+    throw new ConfigError(`--upstream-url: wanted a URL like http://127.0.0.1:8000/v1, got ${quote(text)}.`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new ConfigError("--upstream-url: wanted no user or password in it; see --upstream-api-key-file.");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+/**
+ * The request as bytes. Every header is ours: none of the client's is copied, so neither its key nor its cookies can
+ * get out. Always streamed, also for a reply that is not, since only a stream can be left early at no cost.
+ */
+export function upstreamRequest(request: EngineRequest, upstream: Upstream): Uint8Array {
+  const headers = new Headers({
+    "accept": "text/event-stream",
+    "accept-encoding": "identity",
+    "connection": "close",
+    "content-type": "application/json",
+    "user-agent": "tokentap",
+  });
+  if (upstream.apiKey !== undefined) headers.set("authorization", `Bearer ${upstream.apiKey}`);
+  const url = new URL(`${upstream.url}/chat/completions`);
+  return requestBytes("POST", url, headers, JSON.stringify(chatBody(request, upstream)));
+}
+
+function chatBody(request: EngineRequest, { model, fallbackModel }: Upstream): Record<string, unknown> {
+  // JSON leaves out what is undefined: what the client did not set is the upstream's to decide.
+  return {
+    model: model || request.model || fallbackModel,
+    messages: request.messages ?? [{ role: "user", content: request.prompt }],
+    max_tokens: request.openEnded ? undefined : request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
+    stop: request.stop?.length ? request.stop : undefined,
+    seed: request.seed,
+    min_tokens: request.minTokens,
+    ignore_eos: request.ignoreEos,
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+}

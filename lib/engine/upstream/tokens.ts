@@ -1,0 +1,227 @@
+import { TapError } from "../../errors.ts";
+import { ENDED, type FinishReason, PENDING, type Polled, type Watch } from "../engine.ts";
+import type { Clock } from "../pacer.ts";
+import { PollableTokens } from "../pollable.ts";
+import { type Chunk, parseChunk } from "./chunk.ts";
+import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
+import { EventFeed } from "./event_feed.ts";
+import { type Connect, type Connection, Exchange } from "./exchange.ts";
+import { connectionError, notConnected, refusal, streamError } from "./refusal.ts";
+import { TokenQueue } from "./token_queue.ts";
+
+const MAX_EVENT_LENGTH = 1024 * 1024;
+/** How much of a refusal's body is read for its message, and for how long at most. */
+const MAX_REFUSAL_BYTES = 16 * 1024;
+const REFUSAL_MS = 1000;
+/** After finish_reason: how long usage and `[DONE]` are waited for. */
+const GRACE_MS = 500;
+/**
+ * Reading stops while this many tokens wait for the reader; TCP then slows the upstream down. The read that brings
+ * the last of them may bring others, of at most 8 KB.
+ */
+const MAX_QUEUED = 64;
+
+/** One generation of an upstream server: reads its stream, counts what comes, and closes the socket at the end. */
+export class UpstreamTokens extends PollableTokens {
+  readonly #clock: Clock;
+  readonly #watch: Watch;
+  readonly #signal: AbortSignal;
+  readonly #deadlines: Deadlines;
+  readonly #connecting = new AbortController();
+  readonly #started = Promise.withResolvers<void>();
+  readonly #queue = new TokenQueue();
+  #connection: Connection | undefined;
+  #hungUp = false;
+  /** When the last read returned. */
+  #readAt = 0;
+  /** Set while reading has stopped for a reader that does not keep up. */
+  #resume: (() => void) | undefined;
+  #produced = 0;
+  /** A finish_reason came, or `[DONE]`: whatever becomes of the connection now, the answer is whole. */
+  #finished = false;
+  #over = false;
+  #failure: TapError | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    connect: Connect,
+    request: Uint8Array,
+    clock: Clock,
+    limits: UpstreamLimits,
+    signal: AbortSignal,
+    watch: Watch,
+  ) {
+    super();
+    this.#clock = clock;
+    this.#watch = watch;
+    this.#signal = signal;
+    this.#deadlines = new Deadlines(clock, limits, (error) => this.#break(error));
+    // The failure also comes out of poll(); whoever does not wait for `started` must not fall over it.
+    this.#started.promise.catch(() => {});
+    signal.addEventListener("abort", this.#leave);
+    watch.prefill(clock.now());
+    if (signal.aborted) this.stop();
+    else this.#run(connect, request);
+  }
+
+  /** Settles with the head of the upstream's response, or with what failed before it. */
+  override get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  poll(wake: () => void): Polled {
+    this.#wake = undefined;
+    const token = this.#queue.take();
+    if (token !== undefined) {
+      if (this.#resume !== undefined && this.#queue.size === 0) this.#resume();
+      return token;
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#over) return ENDED;
+    this.#wake = wake;
+    return PENDING;
+  }
+
+  protected stop(): void {
+    this.#queue.clear();
+    this.#close();
+  }
+
+  readonly #leave = (): void => this.stop();
+
+  async #run(connect: Connect, request: Uint8Array): Promise<void> {
+    let doing = "";
+    try {
+      const connection = await connect(this.#connecting.signal).catch((error) => {
+        throw notConnected(error);
+      });
+      if (this.#over) return connection.close();
+      this.#connection = connection;
+      this.#deadlines.connected();
+      doing = "closed the connection without an answer";
+      const exchange = new Exchange(connection);
+      const { status, headers } = await exchange.send(request);
+      if (this.#over) return;
+      this.#deadlines.progress(this.#clock.now());
+      if (status !== 200 || !isTokenStream(headers)) {
+        throw refusal(status, headers, await this.#beginning(exchange));
+      }
+      // What came with the head may already say that it failed.
+      if (!exchange.primed) this.#started.resolve();
+      doing = "broke its answer off midway";
+      await this.#read(exchange);
+      if (!this.#finished) throw connectionError(doing);
+      this.#close();
+    } catch (error) {
+      this.#break(error instanceof TapError ? error : connectionError(doing, error));
+    }
+  }
+
+  async #read(exchange: Exchange): Promise<void> {
+    const feed = new EventFeed((name, data) => this.#hear(name, data), MAX_EVENT_LENGTH);
+    for (;;) {
+      const bytes = await exchange.read();
+      if (this.#over || bytes === null) return;
+      this.#readAt = this.#clock.now();
+      feed.push(bytes);
+      if (this.#over) return;
+      this.#announce();
+      this.#started.resolve();
+      if (this.#queue.size >= MAX_QUEUED) await this.#room();
+    }
+  }
+
+  #hear(name: string | undefined, data: string): void {
+    // Events may follow the end within the same read.
+    if (this.#over) return;
+    const heard = parseChunk(name, data);
+    if (heard === "done") return this.#done();
+    if ("error" in heard) throw streamError(heard.error);
+    if (heard.progress) this.#deadlines.progress(this.#readAt);
+    if (heard.text !== "" || heard.reasoning !== "") this.#take(heard);
+    if (heard.usage !== undefined) this.#watch.usage(heard.usage);
+    if (heard.finish === "failed") throw connectionError("gave the generation up");
+    if (heard.finish !== undefined) this.#finish(heard.finish);
+  }
+
+  #take({ text, reasoning, usage }: Chunk): void {
+    // A server that states a running count knows better than we do what a delta is worth.
+    const tokens = Math.max(1, (usage?.completion_tokens ?? 0) - this.#produced);
+    this.#produced += tokens;
+    this.#watch.produced(tokens, this.#readAt, this.#readAt);
+    if (reasoning !== "") this.#queue.thought(reasoning, tokens);
+    if (text !== "") this.#queue.said(text, reasoning === "" ? tokens : 0);
+  }
+
+  #finish(reason: FinishReason): void {
+    this.#finished = true;
+    this.#queue.end();
+    this.#watch.finished(reason);
+    this.#deadlines.grace(GRACE_MS);
+  }
+
+  #done(): void {
+    if (!this.#finished) {
+      if (this.#produced === 0) throw connectionError("ended its stream without a token");
+      this.#finish("stop");
+    }
+    this.#close();
+  }
+
+  /** What of a refusal's body may hold its message. */
+  async #beginning(exchange: Exchange): Promise<string> {
+    const timer = { fire: () => this.#hangUp() };
+    this.#clock.at(this.#clock.now() + REFUSAL_MS, timer);
+    const text = await exchange.beginning(MAX_REFUSAL_BYTES);
+    this.#clock.cancel(timer);
+    return text;
+  }
+
+  async #room(): Promise<void> {
+    this.#deadlines.pause(true);
+    await new Promise<void>((resolve) => this.#resume = resolve);
+    this.#resume = undefined;
+    this.#deadlines.pause(false);
+  }
+
+  /** The connection is of no more use: a failure, unless the answer was whole by then. */
+  #break(error: TapError): void {
+    if (this.#over) return;
+    if (!this.#finished) {
+      this.#failure = error;
+      // Tokens came first, as happens within one read: the answer has begun, and they are handed over before this.
+      if (this.#produced === 0) this.#started.reject(error);
+    }
+    this.#close();
+  }
+
+  /** The one way out: nothing is read or counted after it, and the socket is closed. */
+  #close(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#started.resolve();
+    this.#signal.removeEventListener("abort", this.#leave);
+    this.#deadlines.stop();
+    this.#hangUp();
+    this.#watch.upstreamClosed(this.#clock.now());
+    this.#resume?.();
+    this.#announce();
+  }
+
+  #hangUp(): void {
+    if (this.#connection === undefined) this.#connecting.abort();
+    else if (!this.#hungUp) this.#connection.close();
+    this.#hungUp = true;
+  }
+
+  #announce(): void {
+    const wake = this.#wake;
+    if (wake === undefined || (this.#queue.size === 0 && !this.#over)) return;
+    this.#wake = undefined;
+    wake();
+  }
+}
+
+function isTokenStream(headers: Headers): boolean {
+  return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+}

@@ -1,0 +1,72 @@
+const CR = 13;
+const LF = 10;
+const MAX_LINE = 8192;
+
+/** Takes the payload out of a chunked HTTP/1.1 body, given piece by piece as the socket reads it. */
+export class ChunkedDecoder {
+  /** The closing chunk and its trailer were read. */
+  done = false;
+
+  #state: "size" | "data" | "data-end" | "trailer" = "size";
+  #line = "";
+  #left = 0;
+
+  /**
+   * The payload in `bytes`: one array however many chunks they hold, so that one read stays one arrival.
+   *
+   * @throws {Error} when the framing is broken
+   */
+  push(bytes: Uint8Array): Uint8Array {
+    const parts: Uint8Array[] = [];
+    let at = 0;
+    while (at < bytes.length && !this.done) {
+      if (this.#state === "data") {
+        const part = bytes.subarray(at, at + this.#left);
+        parts.push(part);
+        at += part.length;
+        this.#left -= part.length;
+        if (this.#left === 0) this.#state = "data-end";
+        continue;
+      }
+      const byte = bytes[at++];
+      if (byte !== LF) {
+        if (byte !== CR) this.#line += String.fromCharCode(byte);
+        if (this.#line.length > MAX_LINE) throw new Error(`a chunk's head must be under ${MAX_LINE} bytes`);
+        continue;
+      }
+      this.#endLine(this.#line);
+      this.#line = "";
+    }
+    return parts.length === 1 ? parts[0] : concat(parts);
+  }
+
+  #endLine(line: string) {
+    switch (this.#state) {
+      case "size": {
+        const size = line.split(";")[0].trim();
+        if (!/^[0-9a-f]{1,8}$/i.test(size)) {
+          throw new Error(`expected a chunk size in hexadecimal, got "${line}"`);
+        }
+        this.#left = parseInt(size, 16);
+        this.#state = this.#left === 0 ? "trailer" : "data";
+        break;
+      }
+      case "data-end":
+        if (line !== "") throw new Error(`expected a line end after a chunk, got "${line}"`);
+        this.#state = "size";
+        break;
+      case "trailer":
+        this.done = line === "";
+    }
+  }
+}
+
+function concat(parts: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,28 @@
+import { ChunkedDecoder } from "./chunked.ts";
+
+/** What takes the payload out of the body's pieces; null is the end of the connection. Throws when that came too early. */
+export type Unframe = (piece: Uint8Array | null) => { payload: Uint8Array; done: boolean };
+
+const NOTHING = new Uint8Array(0);
+
+/** How the body of a response with these headers is framed: by chunks, by its length, or by the connection's end. */
+export function framing(headers: Headers): Unframe {
+  if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) {
+    const chunks = new ChunkedDecoder();
+    return (piece) => {
+      if (piece === null) throw new Error("the connection was closed before the body's last chunk");
+      return { payload: chunks.push(piece), done: chunks.done };
+    };
+  }
+  const length = headers.get("content-length");
+  if (length !== null) {
+    let left = Number(length);
+    return (piece) => {
+      if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);
+      const payload = piece.subarray(0, left);
+      left -= payload.length;
+      return { payload, done: left === 0 };
+    };
+  }
+  return (piece) => ({ payload: piece ?? NOTHING, done: piece === null });
+}

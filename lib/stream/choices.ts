@@ -1,0 +1,73 @@
+import { ENDED, type FinishReason, PENDING, type Polled, type Token } from "../engine/engine.ts";
+import { publicError, type TapError } from "../errors.ts";
+import type { Generation } from "./generation.ts";
+
+/** A step of one of several answers to one request. */
+export interface ChoiceToken extends Token {
+  /** Which answer it belongs to; 0 where there is only one. */
+  readonly choice?: number;
+  /** The answer ends here. Only where there are several: a single one ends with its stream. */
+  readonly finish?: FinishReason;
+}
+
+/**
+ * The generations of a request for several answers (`n`), as one stream: whatever is ready, in turns. They end
+ * together: when the client leaves or one fails, all stop.
+ */
+export class Choices {
+  readonly #generations: readonly Generation[];
+  readonly #ended: boolean[];
+  #live: number;
+  /** Whose turn it is, so that one that always has a token ready does not keep the others waiting. */
+  #turn = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(generations: readonly Generation[]) {
+    this.#generations = generations;
+    this.#ended = generations.map(() => false);
+    this.#live = generations.length;
+  }
+
+  poll(wake: () => void, now?: number): Polled {
+    this.#wake = undefined;
+    if (this.#live === 0) return ENDED;
+    for (let looked = 0; looked < this.#generations.length; looked++) {
+      const choice = this.#turn;
+      this.#turn = (choice + 1) % this.#generations.length;
+      if (this.#ended[choice]) continue;
+      const polled = this.#pollOne(choice, now);
+      if (polled === PENDING) continue;
+      if (polled !== ENDED) return { ...polled, choice } as ChoiceToken;
+      this.#ended[choice] = true;
+      this.#live--;
+      const finish = this.#generations[choice].record.finishReason ?? "stop";
+      return { text: "", tokens: 0, choice, finish } as ChoiceToken;
+    }
+    this.#wake = wake;
+    return PENDING;
+  }
+
+  abort(): void {
+    for (const generation of this.#generations) generation.abort();
+  }
+
+  fail(error: TapError): void {
+    for (const generation of this.#generations) generation.fail(error);
+  }
+
+  #pollOne(choice: number, now: number | undefined): Polled {
+    try {
+      return this.#generations[choice].poll(this.#announce, now);
+    } catch (error) {
+      this.fail(publicError(error));
+      throw error;
+    }
+  }
+
+  /** Several may announce themselves before the reader is back; it is woken by the first. */
+  readonly #announce = (): void => {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  };
+}

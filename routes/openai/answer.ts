@@ -1,0 +1,129 @@
+import type { Context } from "hono";
+import { publicError } from "../../lib/errors.ts";
+import { streamBody } from "../../lib/stream/body.ts";
+import { Choices } from "../../lib/stream/choices.ts";
+import { collect, type Collected } from "../../lib/stream/collect.ts";
+import type { Format } from "../../lib/stream/format.ts";
+import type { Generation } from "../../lib/stream/generation.ts";
+import type { OpenAIStream } from "../../lib/stream/openai_chunks.ts";
+import { openaiUsage } from "../../lib/stream/openai_usage.ts";
+import { SSE_HEADERS } from "../../lib/stream/sse.ts";
+import { begin, headReady, type Wanted } from "../begin.ts";
+import type { Deps, Env } from "../deps.ts";
+import type { SharedParams } from "./params.ts";
+import { modelFor } from "./served_model.ts";
+
+/** How one of the two routes writes its answers. */
+export interface AnswerForm {
+  /** What stands before the request's id: `chatcmpl-`. */
+  idPrefix: string;
+  /** The `object` of a reply that is not streamed. */
+  object: string;
+  stream(stream: OpenAIStream): Format;
+  /** One answer of a reply that is not streamed, without what both routes have. */
+  choice(index: number, all: Collected): Record<string, unknown>;
+}
+
+/** Answers a request, streamed or not, with as many generations as it wants answers. */
+export async function answer(
+  c: Context<Env>,
+  deps: Deps,
+  params: SharedParams,
+  asked: Pick<Wanted, "prompt" | "messages" | "countedTexts" | "maxTokens">,
+  form: AnswerForm,
+): Promise<Response> {
+  const { clock, settings, turn } = deps;
+  const { signal } = c.req.raw;
+  const model = modelFor(deps, params.model);
+  const generations = beginAll(c, deps, params, asked);
+  const records = generations.map(({ record }) => record);
+  const id = form.idPrefix + c.get("requestId");
+  const created = Math.floor(Date.now() / 1000);
+
+  if (params.stream) {
+    await forAll(generations, (generation) => headReady(generation, c.req.raw));
+    const body = streamBody(generations.length === 1 ? generations[0] : new Choices(generations), {
+      format: form.stream({
+        id,
+        created,
+        model,
+        records,
+        includeUsage: params.stream_options?.include_usage ?? false,
+        continuousUsage: params.stream_options?.continuous_usage_stats ?? false,
+      }),
+      clock,
+      turn,
+      keepAliveMs: settings.keepAlive,
+      stallMs: settings.stallLimit,
+    });
+    return new Response(body, { headers: SSE_HEADERS });
+  }
+
+  const answers = await forAll(generations, (generation) => collect(generation, turn, signal));
+  const choices = answers.map((all, index) => ({
+    ...form.choice(index, all),
+    logprobs: null,
+    finish_reason: records[index].finishReason ?? "stop",
+  }));
+  return c.json({ id, object: form.object, created, model, choices, usage: openaiUsage(records) });
+}
+
+/** Begins one generation for each answer, or none: what refuses one of them ends those that have begun. */
+function beginAll(
+  c: Context<Env>,
+  deps: Deps,
+  params: SharedParams,
+  asked: Pick<Wanted, "prompt" | "messages" | "countedTexts" | "maxTokens">,
+): Generation[] {
+  const wanted = {
+    ...asked,
+    ...(deps.engine.name === "upstream" && params.model ? { model: params.model } : {}),
+    streamed: params.stream ?? false,
+    fault: params.fault ?? c.req.query("fault"),
+    ttftMs: params.ttft_ms,
+    itlMs: params.itl_ms,
+    tokensPerEvent: params.tokens_per_event,
+    temperature: params.temperature ?? undefined,
+    topP: params.top_p ?? undefined,
+    presencePenalty: params.presence_penalty ?? undefined,
+    frequencyPenalty: params.frequency_penalty ?? undefined,
+    stop: params.stop ?? undefined,
+    minTokens: params.min_tokens ?? undefined,
+    ignoreEos: params.ignore_eos ?? undefined,
+  };
+  const generations: Generation[] = [];
+  try {
+    for (let choice = 0; choice < (params.n ?? 1); choice++) {
+      generations.push(begin(c, deps, { ...wanted, choice, seed: seedOf(deps, params.seed, choice) }));
+    }
+    return generations;
+  } catch (error) {
+    failAll(generations, error);
+    throw error;
+  }
+}
+
+/**
+ * The seed of one of several answers, which must not all be the same. An upstream that was given none draws its own;
+ * ours draws from the settings' seed, which the first answer shares with a request for one.
+ */
+function seedOf({ engine, settings }: Deps, seed: number | null | undefined, choice: number) {
+  if (seed !== null && seed !== undefined) return seed + choice;
+  return choice === 0 || engine.name === "upstream" ? undefined : settings.seed + choice;
+}
+
+async function forAll<T>(
+  generations: Generation[],
+  each: (generation: Generation) => Promise<T>,
+): Promise<T[]> {
+  try {
+    return await Promise.all(generations.map(each));
+  } catch (error) {
+    failAll(generations, error);
+    throw error;
+  }
+}
+
+function failAll(generations: Generation[], error: unknown): void {
+  for (const generation of generations) generation.fail(publicError(error));
+}

@@ -1,0 +1,46 @@
+import { Hono } from "hono";
+import { validator } from "hono-openapi";
+import { openaiChat } from "../../lib/stream/openai_chat.ts";
+import type { Deps, Env } from "../deps.ts";
+import { onlyMethods, refuseInvalid } from "../errors.ts";
+import { jsonBody } from "../json_body.ts";
+import { answer, type AnswerForm } from "./answer.ts";
+import { question } from "./messages.ts";
+import { chatParams } from "./params.ts";
+
+const form: AnswerForm = {
+  idPrefix: "chatcmpl-",
+  object: "chat.completion",
+  stream: openaiChat,
+  choice: (index, { text, reasoning }) => ({
+    index,
+    message: {
+      role: "assistant",
+      content: text,
+      refusal: null,
+      ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    },
+  }),
+};
+
+/** `POST /v1/chat/completions`: the answer to the last user message; the tokens of all messages count. */
+export function chatRoutes(deps: Deps): Hono<Env> {
+  const { settings } = deps;
+  return new Hono<Env>()
+    .post(
+      "/v1/chat/completions",
+      jsonBody(settings),
+      validator("json", chatParams(settings), refuseInvalid),
+      (c) => {
+        const params = c.req.valid("json");
+        const { messages } = params;
+        return answer(c, deps, params, {
+          prompt: question(messages),
+          messages,
+          countedTexts: messages.map(({ content }) => content),
+          maxTokens: params.max_tokens ?? undefined,
+        }, form);
+      },
+    )
+    .all("/v1/chat/completions", onlyMethods("POST"));
+}

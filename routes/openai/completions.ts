@@ -1,0 +1,37 @@
+import { Hono } from "hono";
+import { validator } from "hono-openapi";
+import { openaiCompletions } from "../../lib/stream/openai_completions.ts";
+import type { Deps, Env } from "../deps.ts";
+import { onlyMethods, refuseInvalid } from "../errors.ts";
+import { jsonBody } from "../json_body.ts";
+import { answer, type AnswerForm } from "./answer.ts";
+import { completionParams } from "./params.ts";
+
+/** The OpenAI API's own default on this route. */
+const DEFAULT_MAX_TOKENS = 16;
+
+const form: AnswerForm = {
+  idPrefix: "cmpl-",
+  object: "text_completion",
+  stream: openaiCompletions,
+  choice: (index, { text }) => ({ text, index }),
+};
+
+/** `POST /v1/completions`: the text that follows a prompt. */
+export function completionsRoutes(deps: Deps): Hono<Env> {
+  const { settings } = deps;
+  return new Hono<Env>()
+    .post(
+      "/v1/completions",
+      jsonBody(settings),
+      validator("json", completionParams(settings), refuseInvalid),
+      (c) => {
+        const params = c.req.valid("json");
+        return answer(c, deps, params, {
+          prompt: params.prompt,
+          maxTokens: params.max_tokens ?? DEFAULT_MAX_TOKENS,
+        }, form);
+      },
+    )
+    .all("/v1/completions", onlyMethods("POST"));
+}

@@ -1,0 +1,61 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { stopping } from "../../lib/engine/stop.ts";
+import { runStopping as run, type StopRun } from "../helpers/stopping.ts";
+
+const texts = ({ tokens }: StopRun) => tokens.map(({ text }) => text);
+
+Deno.test("a stop string ends the tokens before it, and the engine has let go by then", async () => {
+  const out = await run([" one", " two", " three", " four"], { stop: ["three"] });
+  assertEquals(texts(out), [" one", " two", " "]);
+  assertEquals([out.finish, out.made, out.released], ["stop", 3, true]);
+});
+
+Deno.test("a stop string is found across the borders of tokens", async () => {
+  const out = await run(["a", " ST", "O", "P b"], { stop: ["STOP"] });
+  assertEquals(texts(out), ["a", " "]);
+  assertEquals([out.finish, out.made], ["stop", 4]);
+});
+
+Deno.test("what only began like a stop string is handed over as the tokens it came in", async () => {
+  const out = await run(["x", "ST", "O", "ne", "ST"], { stop: ["STOP"] });
+  assertEquals(texts(out), ["x", "ST", "O", "ne", "ST"]);
+  assertEquals(out.finish, "length");
+});
+
+Deno.test("a token that cannot be part of a stop string is not held back", async () => {
+  const stream = stopping({
+    name: "scripted",
+    countTokens: () => 1,
+    async *generate() {
+      yield { text: "a", tokens: 1 };
+      await new Promise(() => {});
+    },
+  }).generate(
+    { id: "1", key: "", prompt: "p", maxTokens: 9, promptTokens: 1, stop: ["b"] },
+    new AbortController().signal,
+    { prefill() {}, produced() {}, finished() {}, usage() {}, upstreamClosed() {} },
+  );
+  assertEquals((await stream.next()).value, { text: "a", tokens: 1 });
+});
+
+Deno.test("stop strings in the first min_tokens tokens do not count, nor do those that begin there", async () => {
+  const out = await run(["END", "EN", "D", "END"], { stop: ["END"], minTokens: 2 });
+  assertEquals(texts(out), ["END", "EN", "D"]);
+  assertEquals(out.finish, "stop");
+});
+
+Deno.test("reasoning is never searched for stop strings", async () => {
+  const thought = { text: "END", tokens: 1, reasoning: true };
+  const out = await run([thought, "said", "END"], { stop: ["END"] });
+  assertEquals(out.tokens, [thought, { text: "said", tokens: 1 }]);
+});
+
+Deno.test("what is held back when the engine fails is handed over before the failure", async () => {
+  const got: string[] = [];
+  await assertRejects(
+    () => run(["a", "ST", new Error("broken")], { stop: ["STOP"] }, ({ text }) => got.push(text)),
+    Error,
+    "broken",
+  );
+  assertEquals(got, ["a", "ST"]);
+});

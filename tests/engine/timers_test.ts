@@ -1,0 +1,77 @@
+import { assert, assertEquals, assertGreaterOrEqual, assertStrictEquals } from "@std/assert";
+import { Pacer } from "../../lib/engine/pacer.ts";
+import { fineTimers } from "../../lib/engine/timers.ts";
+
+/** What a finer timer may wake too early: it asks for a millisecond less than wanted. */
+const EARLY_MS = 1;
+
+Deno.test("a timer fires once, about when it was asked to, and holds nothing after", async () => {
+  const timers = fineTimers();
+  for (const ms of [0, 0.3, 2, 7]) {
+    const from = timers.now();
+    let fires = 0;
+    await new Promise<void>((resolve) => timers.set(() => (fires++, resolve()), ms));
+    assertGreaterOrEqual(timers.now() - from, ms - EARLY_MS);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+    assertEquals(fires, 1);
+  }
+});
+
+Deno.test("a timer set again is the only one that fires", async () => {
+  const timers = fineTimers();
+  const fired: string[] = [];
+  timers.set(() => fired.push("old"), 1);
+  await new Promise<void>((resolve) => timers.set(() => (fired.push("new"), resolve()), 6));
+  assertEquals(fired, ["new"]);
+});
+
+Deno.test("a timer taken back never fires, and taking it back twice or late harms no other", async () => {
+  const timers = fineTimers();
+  const clear = timers.set(() => assert(false, "was taken back"), 2);
+  clear();
+  clear();
+  await new Promise<void>((resolve) => {
+    timers.set(resolve, 5);
+    clear();
+  });
+});
+
+Deno.test("a timer set from inside another fires too", async () => {
+  const timers = fineTimers();
+  let rounds = 0;
+  await new Promise<void>((resolve) => {
+    const round = () => ++rounds === 5 ? resolve() : void timers.set(round, 1);
+    timers.set(round, 1);
+  });
+  assertEquals(rounds, 5);
+});
+
+Deno.test("where there is no shared memory the timers are plain ones, with the same promises", async () => {
+  const shared = Object.getOwnPropertyDescriptor(globalThis, "SharedArrayBuffer")!;
+  Object.defineProperty(globalThis, "SharedArrayBuffer", { configurable: true, value: undefined });
+  let timers;
+  try {
+    timers = fineTimers();
+    assertStrictEquals(fineTimers(), timers);
+  } finally {
+    Object.defineProperty(globalThis, "SharedArrayBuffer", shared);
+  }
+  const clear = timers.set(() => assert(false, "was taken back"), 1);
+  clear();
+  await new Promise<void>((resolve) => timers.set(resolve, 3));
+});
+
+Deno.test("on the real timers no task is early, and the clock ends with the last of them", async () => {
+  const clock = new Pacer();
+  const from = clock.now();
+  const waits = Array.from({ length: 60 }, (_, i) => {
+    const due = from + (i % 20) * 0.77;
+    return new Promise<void>((resolve, reject) =>
+      clock.at(due, {
+        fire: (now) =>
+          now >= due && clock.now() >= due ? resolve() : reject(new Error(`${due - now} ms early`)),
+      })
+    );
+  });
+  await Promise.all(waits);
+});

@@ -1,0 +1,41 @@
+import { ENDED, PENDING, type Polled, type Token, type TokenSource } from "../../lib/engine/engine.ts";
+import type { Clock } from "../../lib/engine/pacer.ts";
+
+/** Takes every token as soon as it is there, and notes when that was. */
+export class EagerReader {
+  readonly tokens: Token[] = [];
+  readonly at: number[] = [];
+  ended = false;
+  error: unknown;
+  readonly #source: TokenSource;
+  readonly #clock: Clock;
+
+  constructor(source: TokenSource, clock: Clock) {
+    this.#source = source;
+    this.#clock = clock;
+    this.take();
+  }
+
+  get texts(): string[] {
+    return this.tokens.map(({ text }) => text);
+  }
+
+  readonly take = (): void => {
+    for (;;) {
+      let polled: Polled;
+      try {
+        polled = this.#source.poll(this.take);
+      } catch (error) {
+        this.error = error;
+        return;
+      }
+      if (polled === PENDING) return;
+      if (polled === ENDED) {
+        this.ended = true;
+        return;
+      }
+      this.tokens.push(polled);
+      this.at.push(this.#clock.now());
+    }
+  };
+}

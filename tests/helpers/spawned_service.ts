@@ -1,0 +1,80 @@
+import { until } from "./until.ts";
+
+export interface SpawnedService extends AsyncDisposable {
+  url: string;
+  port: number;
+  pid: number;
+  /** Everything written so far. */
+  stdout(): string;
+  stderr(): string;
+  status: Promise<Deno.CommandStatus>;
+  kill(signal: Deno.Signal): void;
+}
+
+const MAIN = new URL("../../main.ts", import.meta.url).href;
+
+/** `main.ts` with these flags, for what ends by itself: its exit code and all it wrote. */
+export async function runMain(
+  ...flags: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await command(flags).output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** The service in a process of its own, on a free port. Leaving the scope kills it. */
+export async function spawnService(...flags: string[]): Promise<SpawnedService> {
+  const child = command(["--port", "0", ...flags]).spawn();
+  let ended = false;
+  const written = { stdout: "", stderr: "" };
+  const read = async (name: "stdout" | "stderr") => {
+    const decoder = new TextDecoder();
+    for await (const bytes of child[name]) written[name] += decoder.decode(bytes, { stream: true });
+  };
+  const reading = Promise.all([read("stdout"), read("stderr")]);
+  const status = child.status.finally(() => ended = true);
+  const dispose = async () => {
+    if (!ended) child.kill("SIGKILL");
+    await status;
+    await reading;
+  };
+  try {
+    const url = await until(
+      "the line with the address of the service",
+      () => /listens on (\S+)/.exec(written.stdout)?.[1] ?? (ended && raise(written.stderr)),
+      { withinMs: 20_000 },
+    );
+    return {
+      url,
+      port: Number(new URL(url).port),
+      pid: child.pid,
+      stdout: () => written.stdout,
+      stderr: () => written.stderr,
+      status,
+      kill: (signal) => child.kill(signal),
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+function command(flags: string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", MAIN, ...flags],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+function raise(stderr: string): never {
+  throw new Error(`the service did not start: ${stderr}`);
+}
+
+/** Memory of a process that is in RAM, in megabytes. Linux only. */
+export async function residentMb(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024;
+}

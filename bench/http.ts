@@ -1,5 +1,5 @@
-import { ChunkedDecoder } from "./chunked.ts";
-import { endOfHead, parseHead, requestBytes } from "./http_head.ts";
+import { framing } from "../lib/http/framing.ts";
+import { endOfHead, parseHead, requestBytes } from "../lib/http/head.ts";
 
 const READ_SIZE = 64 * 1024;
 const MAX_HEAD = 64 * 1024;
@@ -98,7 +98,7 @@ export class HttpConnection implements Disposable {
 
   async #readHead(): Promise<{ head: string; rest: Uint8Array }> {
     let held = new Uint8Array(0);
-    while (held.length < MAX_HEAD) {
+    while (true) {
       const end = endOfHead(held);
       if (end !== -1) {
         const head = new TextDecoder("latin1").decode(held.subarray(0, end));
@@ -108,6 +108,8 @@ export class HttpConnection implements Disposable {
         held = rest.slice();
         continue;
       }
+      // Only what holds no whole head is too long: one read may bring a head and much of its body.
+      if (held.length >= MAX_HEAD) throw new Error(`expected a response head under ${MAX_HEAD} bytes`);
       const piece = await this.#read();
       if (piece === null) {
         throw new Error("the connection was closed before the response's head was complete");
@@ -117,7 +119,6 @@ export class HttpConnection implements Disposable {
       longer.set(piece, held.length);
       held = longer;
     }
-    throw new Error(`expected a response head under ${MAX_HEAD} bytes`);
   }
 
   #body(headers: Headers, rest: Uint8Array, settle: () => void): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -150,29 +151,4 @@ export class HttpConnection implements Disposable {
       },
     }, { highWaterMark: 0 });
   }
-}
-
-/** What takes the payload out of the body's pieces; null is the end of the connection. */
-type Unframe = (piece: Uint8Array | null) => { payload: Uint8Array; done: boolean };
-
-function framing(headers: Headers): Unframe {
-  const nothing = new Uint8Array(0);
-  if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) {
-    const chunks = new ChunkedDecoder();
-    return (piece) => {
-      if (piece === null) throw new Error("the connection was closed before the body's last chunk");
-      return { payload: chunks.push(piece), done: chunks.done };
-    };
-  }
-  const length = headers.get("content-length");
-  if (length !== null) {
-    let left = Number(length);
-    return (piece) => {
-      if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);
-      const payload = piece.subarray(0, left);
-      left -= payload.length;
-      return { payload, done: left === 0 };
-    };
-  }
-  return (piece) => ({ payload: piece ?? nothing, done: piece === null });
 }

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { brokenBounds, type Figures, FILE_NAMES, filesOf, MIN_ITL_COUNT } from "./measure/figures.ts";
 import { startServer } from "./measure/local_server.ts";
 import { cancelOneStream, timeOneStream } from "./measure/probe.ts";
+import { progressLine } from "./progress.ts";
 
 const HELP = `Measures a token stream and its cancellation, and writes the figures.
 
@@ -87,17 +88,6 @@ async function printTokens(prompt: string, n: number): Promise<string> {
     throw new Error(`the generator failed: ${new TextDecoder().decode(stderr).trim().split("\n")[0]}`);
   }
   return new TextDecoder().decode(stdout);
-}
-
-/** One line on a terminal's stderr, redrawn at most four times a second; nothing anywhere else. */
-function progressLine(): (text: string | undefined) => void {
-  if (!Deno.stderr.isTerminal()) return () => {};
-  let drawnAt = -Infinity;
-  return (text) => {
-    if (text !== undefined && performance.now() - drawnAt < 250) return;
-    drawnAt = performance.now();
-    Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text ?? ""}`));
-  };
 }
 
 function show(figures: Figures, out: string) {

@@ -1,0 +1,113 @@
+/** `deno task bench:pacing`: how late tokens are against their plan, by the server's own record. See --help. */
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { distribution } from "../lib/client/timing.ts";
+import { type LocalServer, startServer } from "./measure/local_server.ts";
+import { progressLine } from "./progress.ts";
+
+const HELP =
+  `Measures how late tokens are against their plan (actual − planned), by the server's own record of each token.
+
+  deno task bench:pacing [options]
+
+  --streams N   streams at once (300)
+  --tokens N    tokens of each (500)
+  --itl MS      time between tokens (20)
+  --out FILE    the figures for machines (metrics/pacing.json)
+
+Also compared: the first tokens of the streams with the last ones, since a pacer that chains its waits drifts.
+`;
+
+const count = z.coerce.number().int().positive();
+const Options = z.object({
+  streams: count.max(1000).default(300),
+  tokens: count.min(10).default(500),
+  itl: z.coerce.number().positive().default(20),
+  out: z.string().default("metrics/pacing.json"),
+});
+
+const TimedTokens = z.object({
+  tokens: z.array(
+    z.object({ planned_us: z.number(), actual_us: z.number(), handed_us: z.number().nullable() }),
+  ),
+});
+
+function readOptions(args: string[]): z.infer<typeof Options> | "help" {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args,
+    options: { streams: text, tokens: text, itl: text, out: text, help: { type: "boolean" } },
+  });
+  return values.help ? "help" : Options.parse(values);
+}
+
+/** Opens all streams, spread over one gap so that they do not tick together, and reads them to their ends. */
+async function readAll(
+  server: LocalServer,
+  { streams, tokens, itl }: z.infer<typeof Options>,
+): Promise<string[]> {
+  const progress = progressLine();
+  let ended = 0;
+  const ids = Array.from({ length: streams }, (_, i) => `pacing-${i}`);
+  await Promise.all(ids.map(async (id, i) => {
+    await new Promise((resolve) => setTimeout(resolve, 500 + (i * 997) % 1000));
+    const url = `${server.url}/stream?prompt=${id}&max_tokens=${tokens}&itl_ms=${itl}`;
+    const response = await fetch(url, { headers: { "X-Request-Id": id } });
+    for await (const _ of response.body!);
+    progress(`${++ended} of ${streams} streams have ended`);
+  }));
+  progress(undefined);
+  return ids;
+}
+
+async function lateness(server: LocalServer, ids: string[]): Promise<number[][]> {
+  const byStream: number[][] = [];
+  for (const id of ids) {
+    const answer = await fetch(`${server.url}/_debug/requests/${id}?tokens=1`);
+    const { tokens } = TimedTokens.parse(await answer.json());
+    byStream.push(tokens.map((token) => (token.actual_us - token.planned_us) / 1000));
+  }
+  return byStream;
+}
+
+async function main(): Promise<number> {
+  let options;
+  try {
+    options = readOptions(Deno.args);
+  } catch (error) {
+    const text = error instanceof z.ZodError
+      ? `--${String(error.issues[0].path[0])}: ${error.issues[0].message}`
+      : (error as Error).message.split("\n")[0];
+    console.error(text);
+    return 2;
+  }
+  if (options === "help") {
+    console.log(HELP);
+    return 0;
+  }
+  const slots = ["--max-num-seqs", String(options.streams)];
+  await using server = await startServer(undefined, slots);
+  const byStream = await lateness(server, await readAll(server, options));
+  const at = (index: number) => distribution(byStream.map((tokens) => tokens[index]));
+  const all = distribution(byStream.flat());
+  const early = at(4), late = at(options.tokens - 1);
+  const figures = { ...options, late_ms: all, late_ms_token_5: early, late_ms_last_token: late };
+  await Deno.mkdir(options.out.replace(/[^/]*$/, "") || ".", { recursive: true });
+  await Deno.writeTextFile(options.out, JSON.stringify(figures, null, 2) + "\n");
+  const row = (name: string, d: typeof all) =>
+    `${name.padEnd(12)} p50 ${d!.p50.toFixed(2)}  p99 ${d!.p99.toFixed(2)}  max ${d!.max.toFixed(2)}`;
+  console.log(
+    [
+      `${options.streams} streams × ${
+        1000 / options.itl
+      } tokens/s × ${options.tokens} tokens: actual − planned, ms`,
+      row("all tokens", all),
+      row("token 5", early),
+      row(`token ${options.tokens}`, late),
+      `→ ${options.out}`,
+    ].join("\n"),
+  );
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await main());

@@ -1,0 +1,46 @@
+import type { Picture } from "../charts/picture.ts";
+import { drawSvg } from "./draw.ts";
+import { htmlPage } from "./page.ts";
+import { textTable } from "./table.ts";
+
+/** What a study found, in the forms it is written in. */
+export interface Findings {
+  picture: Picture;
+  /** The first row is the head. */
+  table: string[][];
+  notes: string[];
+  /** For programs. */
+  json: unknown;
+}
+
+const ENDINGS = ["txt", "json", "svg", "html"] as const;
+
+/** Removes the files of an earlier run, so that one that fails midway leaves nothing to be taken for its own. */
+export async function clearFiles(out: string, name: string): Promise<void> {
+  await Deno.mkdir(out, { recursive: true });
+  for (const path of filesOf(out, name)) {
+    await Deno.remove(path).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
+}
+
+/** Writes them to `out` as `name`.txt, .json, .svg and .html; gives the text. */
+export async function writeFiles(out: string, name: string, findings: Findings): Promise<string> {
+  const { picture, table, notes, json } = findings;
+  const text = [picture.title, picture.subtitle, "", textTable(table), "", ...notes].join("\n") + "\n";
+  const svg = await drawSvg(picture);
+  const contents = {
+    txt: text,
+    json: JSON.stringify(json, null, 2) + "\n",
+    svg,
+    html: htmlPage({ title: picture.title, svg, table, notes }),
+  };
+  for (const ending of ENDINGS) await Deno.writeTextFile(`${out}/${name}.${ending}`, contents[ending]);
+  return text;
+}
+
+/** The paths that are written. */
+export function filesOf(out: string, name: string): string[] {
+  return ENDINGS.map((ending) => `${out}/${name}.${ending}`);
+}

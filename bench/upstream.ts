@@ -1,0 +1,162 @@
+/** `deno task bench:upstream`: what the hop through an upstream adds to each token. See --help. */
+import { createTransport } from "./load/transport.ts";
+import { machine } from "./peers/machine.ts";
+import { killAll, type Running, start } from "./peers/process.ts";
+import { HELP, type Options, readOptions } from "./upstream/options.ts";
+import { Relay } from "./upstream/relay.ts";
+import { type Taken, takeStreams } from "./upstream/window.ts";
+
+const MAIN = new URL("../main.ts", import.meta.url).pathname;
+const MAX_ADDED_P50_MS = 1;
+const MAX_ADDED_P99_MS = 10;
+const MAX_CPU_RATIO = 2;
+
+interface Round {
+  direct: Taken;
+  hop: Taken;
+}
+
+function serve(name: string, ...flags: string[]): Promise<Running> {
+  return start(name, (port) => ({
+    command: Deno.execPath(),
+    args: ["run", "--quiet", "-A", MAIN, "--port", String(port), "--max-model-len", "1000000", ...flags],
+  }));
+}
+
+async function measure(options: Options): Promise<Round[]> {
+  const { streams, itl: itlMs, seconds } = options;
+  const far = await serve(
+    "simulated",
+    ...[
+      "--time-to-first-token",
+      "0",
+      "--inter-token-latency",
+      `${itlMs}ms`,
+      "--max-num-seqs",
+      String(streams),
+    ],
+  );
+  using relay = new Relay(far.port);
+  const near = await serve(
+    "upstream",
+    "--engine",
+    "upstream",
+    "--upstream-url",
+    `http://127.0.0.1:${relay.port}/v1`,
+  );
+  // The one that leaves the event loop free for the relay.
+  const transport = createTransport("sockets");
+  const take = (server: Running, seconds: number) => {
+    const port = server === far ? relay.port : server.port;
+    return takeStreams(transport, { relay, port, pid: server.pid, streams, itlMs, seconds });
+  };
+  try {
+    for (const server of [far, near]) await take(server, 1.5);
+    const rounds: Round[] = [];
+    for (let round = 1; round <= options.rounds; round++) {
+      // A machine that slows down must not favour the first.
+      const taken = new Map<Running, Taken>();
+      for (const server of round % 2 === 1 ? [far, near] : [near, far]) {
+        taken.set(server, await take(server, seconds));
+      }
+      const both = { direct: taken.get(far)!, hop: taken.get(near)! };
+      rounds.push(both);
+      console.log(`round ${round}\n${line("direct", both.direct)}\n${line("hop", both.hop)}`);
+    }
+    return rounds;
+  } finally {
+    transport.close();
+    await near.stop();
+    await far.stop();
+  }
+}
+
+function line(
+  name: string,
+  { delay, ttft, cpuUsPerToken, generatorCpuShare, otherCpuShare, problems }: Taken,
+) {
+  const ms = (value: number) => value.toFixed(2).padStart(6);
+  const share = (value: number | null) => value === null ? "n/a" : `${Math.round(value * 100)} %`;
+  return `  ${name.padEnd(7)} delay p50 ${ms(delay.p50)} p99 ${ms(delay.p99)} max ${ms(delay.max)} ms` +
+    `  ttft p50 ${ms(ttft.p50)} ms  CPU ${cpuUsPerToken?.toFixed(1) ?? "n/a"} µs/token` +
+    `  (generator ${share(generatorCpuShare)}, others ${share(otherCpuShare)} of a core)` +
+    problems.map((problem) => `\n    ${problem}`).join("");
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1];
+}
+
+/** The medians over the rounds, and whether each keeps its bound. */
+function judge(rounds: Round[]) {
+  const cpu = rounds.flatMap(({ direct, hop }) =>
+    direct.cpuUsPerToken === null || hop.cpuUsPerToken === null
+      ? []
+      : [hop.cpuUsPerToken / direct.cpuUsPerToken]
+  );
+  return [
+    {
+      what: "added per token, p50 in ms",
+      value: median(rounds.map(({ direct, hop }) => hop.delay.p50 - direct.delay.p50)),
+      most: MAX_ADDED_P50_MS,
+    },
+    {
+      what: "added per token, p99 in ms",
+      value: median(rounds.map(({ direct, hop }) => hop.delay.p99 - direct.delay.p99)),
+      most: MAX_ADDED_P99_MS,
+    },
+    ...cpu.length === 0
+      ? []
+      : [{ what: "CPU per token, times the simulated engine's", value: median(cpu), most: MAX_CPU_RATIO }],
+  ];
+}
+
+async function main(options: Options): Promise<number> {
+  const about = await machine();
+  console.log(
+    `${about.os} ${about.arch}, ${about.cores} cores, Deno ${about.deno}, load average ${about.loadAverage}\n` +
+      `${options.streams} streams × ${1000 / options.itl} tokens/s, ${options.seconds} s`,
+  );
+  const rounds = await measure(options);
+  const figures = judge(rounds);
+  console.log("medians");
+  for (const { what, value, most } of figures) {
+    console.log(`  ${what}: ${value.toFixed(2)}, wanted at most ${most}${value > most ? ": FAILED" : ""}`);
+  }
+  await Deno.mkdir(options.out.replace(/[^/]*$/, "") || ".", { recursive: true });
+  await Deno.writeTextFile(
+    options.out,
+    JSON.stringify({ machine: about, options, figures, rounds }, null, 2) + "\n",
+  );
+  console.log(`wrote ${options.out}`);
+  const broken = rounds.some(({ direct, hop }) => direct.problems.length + hop.problems.length > 0);
+  return broken || figures.some(({ value, most }) => value > most) ? 1 : 0;
+}
+
+if (import.meta.main) {
+  let options: Options;
+  try {
+    const read = readOptions(Deno.args);
+    if (read === "help") {
+      console.log(HELP);
+      Deno.exit(0);
+    }
+    options = read;
+  } catch (error) {
+    console.error(`bench:upstream: ${error instanceof Error ? error.message : error}`);
+    Deno.exit(2);
+  }
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => {
+      killAll();
+      Deno.exit(130);
+    });
+  }
+  try {
+    Deno.exit(await main(options));
+  } catch (error) {
+    killAll();
+    console.error(`bench:upstream: ${error instanceof Error ? error.message : error}`);
+    Deno.exit(1);
+  }
+}

@@ -6,6 +6,7 @@ import { begin } from "./begin.ts";
 import { onlyMethods, refuseInvalid } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
 import { generateParams } from "./params.ts";
+import { wholeReply } from "./whole.ts";
 
 /** `POST /generate`: the whole text at once. */
 export function generateRoutes(deps: Deps): Hono<Env> {
@@ -25,8 +26,9 @@ export function generateRoutes(deps: Deps): Hono<Env> {
           fault: params.fault,
           streamed: false,
         });
-        const { text } = await collect(generation, turn, c.req.raw.signal);
-        return c.json({ text, usage: generation.record.usageNow() });
+        const work = collect(generation, turn, c.req.raw.signal)
+          .then(({ text }) => ({ text, usage: generation.record.usageNow() }));
+        return await wholeReply(work, () => generation.abort());
       },
     )
     .all("/generate", onlyMethods("POST"));

@@ -86,11 +86,11 @@ class StoppedTokens extends PollableTokens {
     }
   }
 
-  protected async stop(): Promise<void> {
+  protected stop(): Promise<void> | void {
     this.#ready = [];
     this.#held = [];
     if (this.#over !== "ending") this.#over = "ended";
-    await this.#source.return();
+    return this.#source.halt();
   }
 
   #look(token: Token): void {

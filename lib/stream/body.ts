@@ -11,12 +11,11 @@ import type { Turn } from "./turn.ts";
 
 /**
  * What one chunk may hold when tokens are ready faster than the reader takes them. With the one chunk that the
- * stream itself may queue, this bounds how far a generator can run ahead of a reader that has stopped reading:
- * `MAX_TOKENS_AHEAD` tokens beyond what the socket took.
+ * stream itself may queue, this bounds how far a generator can run ahead of a reader that has stopped reading: the
+ * tokens of a chunk, and one that the engine may be ahead, beyond what the socket took.
  */
-const MAX_EVENTS_PER_CHUNK = 64;
+export const MAX_EVENTS_PER_CHUNK = 256;
 const MAX_CHUNK_SIZE = 32_768;
-export const MAX_TOKENS_AHEAD = MAX_EVENTS_PER_CHUNK + 1;
 
 /**
  * How often a body that is woken asks whether its turn is over. An engine of promises alone wakes it for each token

@@ -163,15 +163,22 @@ export class Generation extends PollableTokens implements Watch {
   }
 
   /**
-   * Aborts the engine's signal, then returns its generator: return() alone would queue behind a pending next(). The
-   * outcome follows when the generator has really ended.
+   * Aborts the engine's signal, then ends its generator: return() alone would queue behind a pending next(). The
+   * outcome follows when the generator has really ended, at once where it can.
    */
   #stopSource(outcome: "aborted" | "failed", error?: TapError): void {
     this.#controller.abort();
     const source = this.#source;
     if (source === undefined) return this.#end(outcome, error);
-    source.return().catch((thrown) => this.#observer.unexpected(this.record, thrown))
-      .then(() => this.#end(outcome, error));
+    const unexpected = (thrown: unknown) => this.#observer.unexpected(this.record, thrown);
+    let ending: Promise<void> | void = undefined;
+    try {
+      ending = source.halt();
+    } catch (thrown) {
+      unexpected(thrown);
+    }
+    if (ending === undefined) return this.#end(outcome, error);
+    ending.catch(unexpected).then(() => this.#end(outcome, error));
   }
 
   /** The fault of servers that do not stop, on purpose: the engine goes on to its end for nobody. */

@@ -1,3 +1,9 @@
+/**
+ * How many tokens of one generation are timed: the first ones, twice as many as the default model length allows. A
+ * reader that never reads makes 160,000 tokens before its socket is full, 2 MB of times for nobody.
+ */
+const MAX_TOKENS = 16_384;
+
 /** Planned, actual and handed-over time of each token, in whole microseconds from the request's arrival. */
 export class Timeline {
   /**
@@ -14,6 +20,7 @@ export class Timeline {
 
   /** A token was produced now; times in milliseconds from the request's arrival. */
   produced(planned: number, actual: number): void {
+    if (this.#produced === MAX_TOKENS) return;
     const index = this.#produced++ % SEGMENT;
     if (index === 0) this.#segments.push(new Uint32Array(3 * SEGMENT));
     const segment = this.#segments[this.#segments.length - 1];

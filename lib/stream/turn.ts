@@ -2,7 +2,7 @@
 const BUDGET_MS = 4;
 
 /** Asked again after more than this, somebody else has run meanwhile: a new turn begins. */
-const PAUSE_MS = 1;
+const PAUSE_MS = BUDGET_MS;
 
 /**
  * Keeps an engine that always has a token ready from starving the event loop: promises alone never leave the
@@ -14,6 +14,9 @@ export class Turn {
   readonly #now: () => number;
   #began = -Infinity;
   #asked = -Infinity;
+  /** Who goes on in the next turn, first come first. */
+  #waiting: (() => void)[] = [];
+  #coming = false;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -27,13 +30,33 @@ export class Turn {
     return now - this.#began > BUDGET_MS;
   }
 
-  /** Calls `fn` after the event loop has gone round once. */
+  /** Calls `fn`, which must not throw, after the event loop has gone round once, or more often if others wait too. */
   next(fn: () => void): void {
-    macrotask(() => {
-      this.#began = this.#now();
-      fn();
-    });
+    this.#waiting.push(fn);
+    this.#come();
   }
+
+  #come(): void {
+    if (this.#coming) return;
+    this.#coming = true;
+    macrotask(this.#run);
+  }
+
+  /**
+   * One turn for all that wait: a budget for each of them would keep the loop for their number times as long. Those
+   * that this one's does not reach are the first of the next.
+   */
+  readonly #run = (): void => {
+    this.#coming = false;
+    this.#began = this.#asked = this.#now();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    let served = 0;
+    do waiting[served++](); while (served < waiting.length && this.#now() - this.#began <= BUDGET_MS);
+    if (served === waiting.length) return;
+    this.#waiting = [...waiting.slice(served), ...this.#waiting];
+    this.#come();
+  };
 }
 
 /**

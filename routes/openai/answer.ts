@@ -11,6 +11,7 @@ import { SSE_HEADERS } from "../../lib/stream/sse.ts";
 import { begin, headReady, type Wanted } from "../begin.ts";
 import type { Deps, Env } from "../deps.ts";
 import type { SharedParams } from "./params.ts";
+import { wholeReply } from "../whole.ts";
 import { modelFor } from "./served_model.ts";
 
 /** How one of the two routes writes its answers. */
@@ -59,13 +60,15 @@ export async function answer(
     return new Response(body, { headers: SSE_HEADERS });
   }
 
-  const answers = await forAll(generations, (generation) => collect(generation, turn, signal));
-  const choices = answers.map((all, index) => ({
-    ...form.choice(index, all),
-    logprobs: null,
-    finish_reason: records[index].finishReason ?? "stop",
-  }));
-  return c.json({ id, object: form.object, created, model, choices, usage: openaiUsage(records) });
+  const work = forAll(generations, (generation) => collect(generation, turn, signal)).then((answers) => {
+    const choices = answers.map((all, index) => ({
+      ...form.choice(index, all),
+      logprobs: null,
+      finish_reason: records[index].finishReason ?? "stop",
+    }));
+    return { id, object: form.object, created, model, choices, usage: openaiUsage(records) };
+  });
+  return await wholeReply(work, () => generations.forEach((generation) => generation.abort()));
 }
 
 /** Begins one generation for each answer, or none: what refuses one of them ends those that have begun. */

@@ -3,6 +3,7 @@ import type { Deps } from "../deps.ts";
 
 /** The name under which clients see the model. A model file's folder is nobody's business. */
 export function servedModel({ engine, settings }: Deps): string {
+  if (engine.name === "upstream") return settings.upstreamModel || settings.model;
   return engine.name === "llama" ? settings.model.split(/[\\/]/).at(-1)! : settings.model;
 }
 

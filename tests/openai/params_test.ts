@@ -1,0 +1,206 @@
+import { assert, assertEquals } from "@std/assert";
+import type { EngineRequest } from "../../lib/engine/engine.ts";
+import { generate } from "../../lib/engine/vocabulary.ts";
+import { postJson } from "../helpers/post_json.ts";
+import { plainEngine, startService } from "../helpers/service.ts";
+
+const messages = [{ role: "user", content: "hello" }];
+
+/** A service whose engine keeps what it was asked. */
+function keeping(name = "simulated") {
+  const asked: EngineRequest[] = [];
+  const engine = plainEngine(async function* (request) {
+    asked.push(request);
+    yield "a";
+  });
+  return { asked, service: startService({ engine: { ...engine, name } }) };
+}
+
+Deno.test("parameters that would change the answer are refused by name with 400", async () => {
+  await using service = startService();
+  const refused: [string, unknown][] = [
+    ["tools", [{ type: "function", function: { name: "f" } }]],
+    ["tool_choice", "auto"],
+    ["functions", [{ name: "f" }]],
+    ["function_call", "auto"],
+    ["logprobs", true],
+    ["top_logprobs", 2],
+    ["audio", { voice: "alloy", format: "wav" }],
+    ["modalities", ["text", "audio"]],
+    ["response_format", { type: "json_object" }],
+    ["logit_bias", { "50256": -100 }],
+    ["best_of", 2],
+    ["echo", true],
+    ["suffix", "end"],
+    ["guided_json", {}],
+    ["include_stop_str_in_output", true],
+    ["n", 9],
+    ["n", 0],
+    ["stop", ["a", "b", "c", "d", "e"]],
+    ["stop", ""],
+    ["temperature", 3],
+    ["seed", "1"],
+    ["max_tokens", 0],
+    ["max_tokens", 1.5],
+    ["max_completion_tokens", -1],
+    ["model", 5],
+    ["stream", "yes"],
+    ["fault", "zap@1"],
+  ];
+  for (const [param, value] of refused) {
+    const { status, json } = await postJson(`${service.url}/v1/chat/completions`, {
+      messages,
+      [param]: value,
+    });
+    const what = `${param}: ${JSON.stringify(json)}`;
+    assertEquals(status, 400, what);
+    assert(json.error.param === param || json.error.param === `${param}.0`, what);
+    assertEquals(json.error.type, "invalid_request_error", what);
+    assert(json.error.message.startsWith(json.error.param), what);
+    assertEquals(Object.keys(json.error), ["message", "type", "param", "code"]);
+  }
+  assertEquals(service.ledger.totals().generated.total, 0);
+});
+
+Deno.test("what is harmless, asks for nothing or is unknown is accepted", async () => {
+  await using service = startService();
+  const { status, json } = await postJson(`${service.url}/v1/chat/completions`, {
+    model: "tokentap",
+    messages: [{ role: "user", content: "hello", name: "ann" }],
+    max_tokens: 3,
+    user: "u",
+    metadata: { a: "b" },
+    store: true,
+    service_tier: "auto",
+    temperature: 0.5,
+    top_p: 1,
+    presence_penalty: 1,
+    frequency_penalty: -1,
+    tools: [],
+    tool_choice: "none",
+    logprobs: false,
+    top_logprobs: null,
+    audio: null,
+    modalities: ["text"],
+    response_format: { type: "text" },
+    logit_bias: {},
+    stop: null,
+    n: null,
+    seed: null,
+    stream: null,
+    stream_options: null,
+    best_of: 1,
+    reasoning_effort: "low",
+    x_field_of_some_client: 1,
+  });
+  assertEquals(status, 200, JSON.stringify(json));
+  assertEquals(json.choices[0].message.content, generate("hello", 3).join(""));
+});
+
+Deno.test("max_completion_tokens wins over max_tokens; the defaults are 128 in a chat and 16 in a completion", async () => {
+  const { asked, service } = keeping();
+  await using _ = service;
+  const chat = `${service.url}/v1/chat/completions`;
+  await postJson(chat, { messages, max_tokens: 9, max_completion_tokens: 3 });
+  await postJson(chat, { messages });
+  await postJson(`${service.url}/v1/completions`, { prompt: ["hello"] });
+  assertEquals(asked.map(({ maxTokens }) => maxTokens), [3, 128, 16]);
+});
+
+Deno.test("from an engine that ends by itself a chat without max_tokens may have all that fits", async () => {
+  const { asked, service } = keeping("upstream");
+  await using _ = service;
+  const chat = `${service.url}/v1/chat/completions`;
+  await postJson(chat, { messages, model: "some/model" });
+  await postJson(chat, { messages, max_tokens: 5 });
+  assertEquals(asked.map(({ maxTokens, openEnded, model }) => [maxTokens, openEnded, model]), [
+    [8192 - "hello".length, true, "some/model"],
+    [5, false, undefined],
+  ]);
+});
+
+Deno.test("an engine is asked with all that a request says about sampling and the end", async () => {
+  const { asked, service } = keeping("upstream");
+  await using _ = service;
+  await postJson(`${service.url}/v1/completions`, {
+    prompt: "p",
+    max_tokens: 4,
+    min_tokens: 2,
+    ignore_eos: true,
+    stop: "END",
+    seed: 7,
+    temperature: 0,
+    top_p: 0.5,
+    presence_penalty: 0.5,
+    frequency_penalty: 0.25,
+  });
+  const [{ minTokens, ignoreEos, stop, seed, temperature, topP, presencePenalty, frequencyPenalty }] = asked;
+  assertEquals([minTokens, ignoreEos, stop, seed, temperature, topP, presencePenalty, frequencyPenalty], [
+    2,
+    true,
+    ["END"],
+    7,
+    0,
+    0.5,
+    0.5,
+    0.25,
+  ]);
+});
+
+Deno.test("a chat is answered by its last user message and counts the tokens of all messages", async () => {
+  await using service = startService();
+  const { json } = await postJson(`${service.url}/v1/chat/completions`, {
+    messages: [
+      { role: "system", content: "be brief" },
+      { role: "user", content: "first" },
+      { role: "assistant", content: null },
+      { role: "user", content: [{ type: "text", text: "hello" }] },
+      { role: "assistant", content: "well" },
+    ],
+    max_tokens: 4,
+  });
+  assertEquals(json.choices[0].message.content, generate("hello", 4).join(""));
+  const parts = ["be brief", "first", "hello", "well"];
+  const counted = parts.reduce((sum, text) => sum + service.deps.engine.countTokens(text), 0);
+  assertEquals(json.usage.prompt_tokens, counted);
+});
+
+Deno.test("text parts are joined by line ends", async () => {
+  const { asked, service } = keeping();
+  await using _ = service;
+  const content = [{ type: "text", text: "a" }, { type: "text", text: "b" }];
+  await postJson(`${service.url}/v1/chat/completions`, { messages: [{ role: "user", content }] });
+  assertEquals([asked[0].prompt, asked[0].messages], ["a\nb", [{ role: "user", content: "a\nb" }]]);
+});
+
+Deno.test("messages and prompts that are not text are refused with their place", async () => {
+  await using service = startService();
+  const image = { type: "image_url", image_url: { url: "data:," } };
+  const cases: [unknown, string][] = [
+    [{ messages: [] }, "messages"],
+    [{}, "messages"],
+    [{ messages: "hello" }, "messages"],
+    [{ messages: [{ role: "king", content: "a" }] }, "messages.0.role"],
+    [{ messages: [{ role: "user" }] }, "messages.0.content"],
+    [{ messages: [{ role: "user", content: null }] }, "messages.0.content"],
+    [{ messages: [{ role: "user", content: 5 }] }, "messages.0.content"],
+    [{ messages: [{ role: "user", content: [{ type: "text" }] }] }, "messages.0.content.0.text"],
+    [{ messages: [...messages, { role: "user", content: [image] }] }, "messages.1.content.0.type"],
+    [
+      { messages: [{ role: "assistant", content: null, tool_calls: [{ id: "1" }] }] },
+      "messages.0.tool_calls",
+    ],
+    [{ messages, stream_options: { include_usage: true } }, "stream_options"],
+    [{ messages, stream: false, stream_options: {} }, "stream_options"],
+    [{ messages, max_tokens: 2, min_tokens: 3 }, "min_tokens"],
+    [{ messages, max_tokens: 8192 }, "messages"],
+  ];
+  for (const [body, param] of cases) {
+    const { status, json } = await postJson(`${service.url}/v1/chat/completions`, body);
+    assertEquals([status, json.error?.param], [400, param], JSON.stringify(json));
+  }
+  for (const prompt of [undefined, "", [1, 2], [[1]], ["a", "b"], []]) {
+    const { status, json } = await postJson(`${service.url}/v1/completions`, { prompt });
+    assertEquals([status, json.error?.param], [400, "prompt"], JSON.stringify(json));
+  }
+});

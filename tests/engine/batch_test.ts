@@ -53,6 +53,15 @@ for (const [where, leaver] of [["front", 1], ["middle", 2], ["end", 3]] as const
   });
 }
 
+Deno.test("who has left the queue may come again, at its end", () => {
+  const { batch, order, enter, counts } = setUp(1, 10);
+  const [a, b, c] = ["a", "b", "c"].map((name) => enter(name));
+  batch.leave(b!);
+  batch.enter(b!);
+  for (const member of [a!, c!, b!]) batch.leave(member);
+  assertEquals([order, counts()], [["a", "c", "b"], [0, 0]]);
+});
+
 Deno.test("leaving twice frees one place", () => {
   const { batch, enter, counts } = setUp(2, 10);
   const [a, , c, d] = ["a", "b", "c", "d"].map((name) => enter(name));

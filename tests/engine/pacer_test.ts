@@ -184,6 +184,29 @@ Deno.test("cancelling what does not wait does nothing, and leaves the others wai
   assertEquals(names(), ["a"]);
 });
 
+Deno.test("tasks of one tick can be cancelled in any order, and the others still fire", () => {
+  for (const gone of ["ade", "eda", "aec", "cba", "ae"]) {
+    const { timers, pacer, names, task } = setUp();
+    const tasks = new Map([..."abcde"].map((name) => [name, task(name)]));
+    for (const each of tasks.values()) pacer.at(10, each);
+    for (const name of gone) pacer.cancel(tasks.get(name)!);
+    drain(timers);
+    assertEquals(names().toSorted(), [..."abcde"].filter((name) => !gone.includes(name)));
+  }
+});
+
+Deno.test("who is cancelled leaves nothing behind in its tick: set again for it, it comes after the others", () => {
+  for (const [again, order] of [["a", "cba"], ["b", "acb"], ["ac", "bac"], ["ca", "bca"]]) {
+    const { timers, pacer, names, task } = setUp();
+    const tasks = new Map([..."abc"].map((name) => [name, task(name)]));
+    for (const each of tasks.values()) pacer.at(10, each);
+    for (const name of again) pacer.cancel(tasks.get(name)!);
+    for (const name of again) pacer.at(10, tasks.get(name)!);
+    drain(timers);
+    assertEquals(names().join(""), order);
+  }
+});
+
 Deno.test("a clock that has been emptied starts anew", () => {
   const { timers, pacer, fired, task } = setUp();
   const a = task("a");

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { ENDED, PENDING, type Token } from "../../lib/engine/engine.ts";
 import { pollable } from "../../lib/engine/pollable.ts";
+import { TapError } from "../../lib/errors.ts";
 import { EagerReader } from "../helpers/eager_reader.ts";
 import { ManualClock, settle } from "../helpers/manual_clock.ts";
 import { REQUEST, ScriptedEngine } from "../helpers/scripted_engine.ts";
@@ -63,6 +64,7 @@ Deno.test("an error comes out of poll after the tokens before it, and stays", as
 
 Deno.test("a refusal before the first token rejects started, and nobody has to listen", async () => {
   const boom = new Error("refused");
+  // deno-lint-ignore require-yield -- it refuses before there is a token
   const source = pollable((async function* (): AsyncGenerator<Token> {
     await undefined;
     throw boom;
@@ -116,6 +118,29 @@ Deno.test("what a generator's finally throws rejects return", async () => {
   })());
   await source.started;
   await assertRejects(() => source.return(), Error, "in cleanup");
+});
+
+/** A generator that throws this when the signal ends its wait, stopped while it waits. */
+async function stopped(thrown: (signal: AbortSignal) => unknown): Promise<unknown> {
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const source = pollable((async function* () {
+    yield token("a");
+    await new Promise((_, reject) => signal.addEventListener("abort", () => reject(thrown(signal))));
+  })());
+  await settle();
+  source.poll(() => {});
+  source.poll(() => {});
+  await settle();
+  leaving.abort();
+  return await source.return().then(() => "returned", (error) => error);
+}
+
+Deno.test("an error that a stopped generator's last step throws rejects return, unless it is the stop itself or a refusal", async () => {
+  const boom = new Error("boom");
+  assertStrictEquals(await stopped(() => boom), boom);
+  assertEquals(await stopped((signal) => signal.reason), "returned");
+  assertEquals(await stopped(() => new TapError("upstream_error", "gone")), "returned");
 });
 
 Deno.test("a source that polls can be iterated, and leaving the loop returns it", async () => {

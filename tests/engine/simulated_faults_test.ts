@@ -12,11 +12,13 @@ function suffer(fault: string, maxTokens = MAX) {
   const { clock, engine, run } = simulation();
   const { watch, reader, tokens } = run({ fault, maxTokens });
   let failedAt: number | undefined;
+  let endedAt: number | undefined;
   for (let ms = 0; ms < 2000; ms++) {
     clock.advance(1);
     if (reader.error !== undefined) failedAt ??= clock.now();
+    if (reader.ended) endedAt ??= clock.now();
   }
-  return { clock, engine, watch, reader, tokens, failedAt };
+  return { clock, engine, watch, reader, tokens, failedAt, endedAt };
 }
 
 for (const at of [1, 3, MAX]) {
@@ -73,8 +75,9 @@ Deno.test("split@N marks the first token from N on that has a character of sever
 
 Deno.test("a split that finds no token any more leaves the stream as it is", () => {
   for (const fault of ["split@5", "split@9"]) {
-    const { reader } = suffer(fault);
-    assertEquals([reader.tokens.some(({ wire }) => wire), reader.ended], [false, true]);
+    const { reader, endedAt } = suffer(fault);
+    assertEquals([reader.texts, endedAt], [generate("hello", MAX), 280]);
+    assertEquals(reader.tokens.some(({ wire }) => wire), false);
   }
 });
 
@@ -117,6 +120,12 @@ Deno.test("several faults come each at its token", () => {
   const { watch, reader } = suffer("slow@1:50,malformed@2,slow@2:10,error@3");
   assertEquals(watch.planned, [200, 270, 300]);
   assertEquals(reader.tokens.map(({ wire }) => wire ?? "").join(), ",,malformed,");
+  assertInstanceOf(reader.error, TapError);
+});
+
+Deno.test("of two faults at one token neither is passed over", () => {
+  const { watch, reader } = suffer("split@2,malformed@2,error@2");
+  assertEquals([watch.tokens, reader.tokens.length], [2, 3]);
   assertInstanceOf(reader.error, TapError);
 });
 

@@ -30,7 +30,8 @@ export async function runStopping(
         }
         watch.finished("length");
       } finally {
-        await Promise.resolve();
+        // Longer than any chain of promises: only who waits for the end sees it.
+        await new Promise((resolve) => setTimeout(resolve, 1));
         out.released = true;
       }
     },

@@ -12,6 +12,7 @@ const PROJECTS = [
   "tests/tsc/deno.json",
   "tests/clients/deno.json",
   "tests/properties/deno.json",
+  "bench/charts/deno.json",
 ];
 
 /** What each law has against the project at `root`: nothing, if all is well. */

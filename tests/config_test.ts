@@ -1,0 +1,140 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { ConfigError, readSettings, settingRows, Settings, settingsHelp } from "../lib/config.ts";
+
+const read = (args = "", env: Record<string, string> = {}) =>
+  readSettings(args === "" ? [] : args.split(" "), env);
+const complaint = (args: string, env: Record<string, string> = {}) => {
+  const { message } = assertThrows(() => read(args, env), ConfigError);
+  assertEquals(/[\r\n]/.test(message), false, "one line");
+  return message;
+};
+
+Deno.test("without flags and environment the settings are the defaults, which are those of the contract", () => {
+  const settings = read();
+  assertEquals(settings, Settings.parse({}));
+  const { host, port, engine, timeToFirstToken, interTokenLatency, maxNumSeqs } = settings;
+  assertEquals([host, port, engine], ["127.0.0.1", 8170, "simulated"]);
+  assertEquals([timeToFirstToken, interTokenLatency, maxNumSeqs], [200, 20, 256]);
+  const { maxWaitingQueueLength, maxModelLen, keepAlive, timeFactorUnderLoad, realtime } = settings;
+  assertEquals([maxWaitingQueueLength, maxModelLen, keepAlive], [1024, 8192, 15_000]);
+  assertEquals([timeFactorUnderLoad, realtime, settings.ignoreDisconnects], [1, true, false]);
+});
+
+Deno.test("a flag stands over the environment, and that over the default", () => {
+  const env = { TOKENTAP_PORT: "1", TOKENTAP_INTER_TOKEN_LATENCY: "5ms" };
+  const { port, interTokenLatency, seed } = read("--port 2", env);
+  assertEquals([port, interTokenLatency, seed], [2, 5, 0]);
+});
+
+Deno.test("an empty variable is as good as none, and variables of others are not looked at", () => {
+  assertEquals(read("", { TOKENTAP_PORT: "", PORT: "1", TOKENTAP_NO_SUCH: "1" }).port, 8170);
+});
+
+Deno.test("a value stands behind its flag or after a sign of equality, which it may hold itself", () => {
+  assertEquals(read("--port=9 --model a=b").port, 9);
+  assertEquals(read("--port=9 --model a=b").model, "a=b");
+  assertEquals(read("--model=a=b").model, "a=b");
+  assertEquals(read("--model=").model, "");
+});
+
+Deno.test("the last of a repeated flag counts", () => assertEquals(read("--port 1 --port=2").port, 2));
+
+Deno.test("a switch alone means true; it takes true or false, and nothing else that follows", () => {
+  assertEquals(read("--ignore-disconnects").ignoreDisconnects, true);
+  assertEquals(read("--ignore-disconnects false").ignoreDisconnects, false);
+  assertEquals(read("--realtime=false --port 4").realtime, false);
+  const { ignoreDisconnects, port } = read("--ignore-disconnects --port 4");
+  assertEquals([ignoreDisconnects, port], [true, 4]);
+});
+
+const times: [text: string, ms: number][] = [
+  ["20ms", 20],
+  ["1.5s", 1500],
+  ["2m", 120_000],
+  ["250us", 0.25],
+  ["0.05", 0.05],
+  ["0", 0],
+  ["7", 7],
+  ["86400s", 86_400_000],
+];
+for (const [text, ms] of times) {
+  Deno.test(`the time ${text} is ${ms} ms`, () => {
+    assertEquals(read(`--inter-token-latency ${text}`).interTokenLatency, ms);
+  });
+}
+
+const bad: [args: string, says: string][] = [
+  ["--port 65536", '--port: wanted a whole number from 0 to 65535, got "65536".'],
+  ["--port -1", '--port: wanted a whole number from 0 to 65535, got "-1".'],
+  ["--port 1.5", '--port: wanted a whole number from 0 to 65535, got "1.5".'],
+  ["--port=", '--port: wanted a whole number from 0 to 65535, got "".'],
+  ["--port 0x10", "wanted a whole number"],
+  ["--port 1e3", "wanted a whole number"],
+  ["--port --seed", 'got "--seed"'],
+  ["--port", "--port: wanted N, got nothing."],
+  ["--seed 4294967296", "from 0 to 4294967295"],
+  ["--inter-token-latency 20h", "wanted a time like 20ms or 1.5s, got"],
+  ["--inter-token-latency -1ms", "wanted a time like 20ms or 1.5s, got"],
+  ["--inter-token-latency soon", "wanted a time like 20ms or 1.5s, got"],
+  ["--inter-token-latency 86401s", "wanted a time"],
+  ["--keep-alive 0", "--keep-alive: wanted a time like 20ms or 1.5s, at least 1ms, got"],
+  ["--time-factor-under-load 0.5", "wanted a number from 1 to 1000"],
+  ["--time-factor-under-load NaN", "wanted a number from 1 to 1000"],
+  ["--engine gpu", '--engine: wanted one of simulated, upstream, llama, got "gpu".'],
+  ["--log-format xml", "wanted one of text, json"],
+  ["--realtime=maybe", '--realtime: wanted true or false, got "maybe".'],
+  ["--model a\tb", "wanted a line of at most 1024 characters"],
+  ["--no-such 1", 'Unknown option "--no-such"; see --help'],
+  ["--Port 1", 'Unknown option "--Port"'],
+  ["port 1", 'Unknown option "port"'],
+  ["-p 1", 'Unknown option "-p"'],
+  ["--ignore-disconnects maybe", 'Unknown option "maybe"'],
+  ["--maxNumSeqs 1", 'Unknown option "--maxNumSeqs"'],
+  ["--constructor 1", "Unknown option"],
+];
+for (const [args, says] of bad) {
+  Deno.test(`refused in one clear line: ${JSON.stringify(args)}`, () =>
+    assertStringIncludes(complaint(args), says));
+}
+
+Deno.test("a bad variable is named as such, unless a flag stands over it", () => {
+  const env = { TOKENTAP_PORT: "x" };
+  assertStringIncludes(complaint("", env), 'TOKENTAP_PORT: wanted a whole number from 0 to 65535, got "x".');
+  assertEquals(read("--port 1", env).port, 1);
+  assertStringIncludes(complaint("--port y", env), "--port: wanted");
+});
+
+Deno.test("a hostile value is quoted short and on one line", () => {
+  const message = complaint(`--port \r\n${"9".repeat(10_000)}`);
+  assert(message.length < 200, message);
+});
+
+Deno.test("the llama engine has four slots unless told else", () => {
+  assertEquals(read("--engine llama").maxNumSeqs, 4);
+  assertEquals(read("--engine llama --max-num-seqs 9").maxNumSeqs, 9);
+  assertEquals(read("--engine llama", { TOKENTAP_MAX_NUM_SEQS: "7" }).maxNumSeqs, 7);
+});
+
+Deno.test("every setting has a flag and a variable that set it, and is in the help with its default", () => {
+  const help = settingsHelp();
+  const rows = settingRows();
+  assertEquals(rows.map(({ key }) => key).sort(), Object.keys(Settings.shape).sort());
+  for (const { key, flag, env, default: shown, kind, about } of rows) {
+    assertMatch(flag, /^--[a-z]+(-[a-z]+)*$/);
+    assertEquals(env, "TOKENTAP_" + flag.slice(2).toUpperCase().replaceAll("-", "_"));
+    assertMatch(help, new RegExp(`^  ${flag} `, "m"));
+    const line = help.split("\n").find((each) => each.startsWith(`  ${flag} `))!;
+    assertStringIncludes(line, `${about} (${shown})`);
+    const value = { TIME: "3ms", N: "2000", X: "2.5", BOOL: "true" }[kind] ?? (kind.split("|")[1] ?? "word");
+    const byFlag = readSettings([flag, value], {});
+    assertEquals(byFlag[key], readSettings([], { [env]: value })[key]);
+    assertEquals(String(byFlag[key]), value.replace("ms", ""), flag);
+  }
+});
+
+Deno.test("a default that is shown is one that can be given", () => {
+  for (const { key, flag, default: shown } of settingRows()) {
+    if (shown === "none") assertEquals(read()[key], "");
+    else assertEquals(readSettings([flag, shown], {})[key], read()[key], flag);
+  }
+});

@@ -1,0 +1,83 @@
+import { assert, assertEquals, assertLess } from "@std/assert";
+import { generationLine, unexpectedLine } from "../../lib/stream/log.ts";
+import { GenerationRecord } from "../../lib/stream/record.ts";
+
+const at = new Date("2026-01-02T03:04:05.678Z");
+
+function ended(id = "req-1", route = "/stream") {
+  const record = new GenerationRecord(id, route, true, "m", 100, 7, 1000);
+  record.firstTokenAt = 1200;
+  record.endedAt = 1500.5;
+  record.generated = 15;
+  record.outcome = "failed";
+  record.error = "overloaded";
+  return record;
+}
+
+Deno.test("a generation is one line with id, route, outcome, counts and times", () => {
+  assertEquals(
+    generationLine(ended(), "text", at),
+    "2026-01-02T03:04:05.678Z generation id=req-1 route=/stream outcome=failed requested=100 generated=15 " +
+      "ttft_ms=200 duration_ms=500.5 error=overloaded",
+  );
+});
+
+Deno.test("what did not happen is left out of the text, and null in the JSON", () => {
+  const record = ended();
+  record.error = null;
+  record.firstTokenAt = null;
+  const text = generationLine(record, "text", at);
+  assert(!text.includes("error") && !text.includes("ttft"), text);
+  const json = JSON.parse(generationLine(record, "json", at));
+  assertEquals([json.error, json.ttft_ms], [null, null]);
+});
+
+Deno.test("as JSON the line has the same fields, the time and the event", () => {
+  assertEquals(JSON.parse(generationLine(ended(), "json", at)), {
+    time: "2026-01-02T03:04:05.678Z",
+    event: "generation",
+    id: "req-1",
+    route: "/stream",
+    outcome: "failed",
+    requested: 100,
+    generated: 15,
+    ttft_ms: 200,
+    duration_ms: 500.5,
+    error: "overloaded",
+  });
+});
+
+Deno.test("whatever an id holds, the line stays one and its fields stay apart", () => {
+  const hostile = 'a b\r\n2026 generation id=fake outcome="completed"';
+  for (const format of ["text", "json"] as const) {
+    const line = generationLine(ended(hostile), format, at);
+    assertEquals(/[\r\n]/.test(line), false);
+    assertEquals(line.includes(JSON.stringify(hostile)), true);
+  }
+});
+
+Deno.test("an error of many lines is one line in the log, its stack included, and cut when it is endless", () => {
+  const error = new Error("first\nsecond\r\nthird");
+  for (const format of ["text", "json"] as const) {
+    const line = unexpectedLine("req-1", error, format, at);
+    assertEquals(/[\r\n]/.test(line), false);
+    assert(line.includes("second") && line.includes("log_test.ts"), line);
+    assertLess(unexpectedLine("req-1", "x".repeat(1_000_000), format, at).length, 5000);
+  }
+});
+
+Deno.test("what is thrown and is no error is logged as text", () => {
+  for (
+    const thrown of [
+      undefined,
+      null,
+      "plain",
+      { a: 1 },
+      Object.assign(new Error("bare"), { stack: undefined }),
+    ]
+  ) {
+    const line = unexpectedLine("req-1", thrown, "text", at);
+    assert(line.startsWith("2026-01-02T03:04:05.678Z unexpected id=req-1 error="), line);
+  }
+  assert(unexpectedLine("req-1", "plain", "text", at).endsWith("error=plain"));
+});

@@ -1,0 +1,73 @@
+import { assert, assertEquals } from "@std/assert";
+import { Turn } from "../../lib/stream/turn.ts";
+import { settle } from "../helpers/manual_clock.ts";
+
+/** Asks at each of these times. */
+function asked(...times: number[]): boolean[] {
+  let now = 0;
+  const turn = new Turn(() => now);
+  return times.map((at) => {
+    now = at;
+    return turn.spent();
+  });
+}
+
+Deno.test("a turn is spent once it has gone on for more than four milliseconds", () => {
+  assertEquals(asked(10, 11, 12, 13, 14, 14.1, 15), [false, false, false, false, false, true, true]);
+});
+
+Deno.test("a pause in the asking is a turn of somebody else: the budget begins anew", () => {
+  assertEquals(asked(10, 12, 14, 18.1, 20, 22, 22.2), [...Array(6).fill(false), true]);
+});
+
+Deno.test("chunks that take a good part of the budget each do not begin a new one", () => {
+  assertEquals(asked(10, 12, 14, 16, 18), [false, false, false, true, true]);
+});
+
+Deno.test("those who wait for the next turn share its budget, and who finds none left is the first of the one after", async () => {
+  let now = 0;
+  const turn = new Turn(() => now);
+  const order: string[] = [];
+  const wait = (name: string) =>
+    new Promise<void>((resolve) =>
+      turn.next(() => {
+        order.push(name);
+        now += 3;
+        // Runs when the turn has been left.
+        queueMicrotask(() => (order.push("|"), resolve()));
+      })
+    );
+  const [a, ...others] = ["a", "b", "c"].map(wait);
+  await a;
+  await Promise.all([...others, wait("d")]);
+  assertEquals(order.join(""), "ab||cd||");
+});
+
+Deno.test("streams that ask in turns share one budget", () => {
+  const times = Array.from({ length: 60 }, (_, i) => i * 0.1);
+  const spent = asked(...times).indexOf(true);
+  assertEquals(times[spent].toFixed(1), "4.1");
+});
+
+Deno.test("the next turn has a budget of its own, and comes after the event loop has gone round, not before", async () => {
+  let now = 0;
+  const turn = new Turn(() => now);
+  turn.spent();
+  for (; now < 6; now += 0.5) turn.spent();
+  assert(turn.spent());
+  let came = false;
+  const next = new Promise<void>((resolve) => turn.next(() => (came = true, resolve())));
+  await settle();
+  assertEquals(came, false, "promises alone do not get there");
+  await next;
+  assertEquals(turn.spent(), false);
+});
+
+Deno.test("turns come in the order in which they were asked for", async () => {
+  const turn = new Turn();
+  const order: number[] = [];
+  await Promise.all(
+    [1, 2, 3].map((n) => new Promise<void>((done) => turn.next(() => (order.push(n), done())))),
+  );
+  assertEquals(order, [1, 2, 3]);
+});

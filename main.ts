@@ -104,7 +104,7 @@ async function serve(settings: Settings): Promise<void> {
     ledger,
     clock,
     turn: new Turn(),
-    settings,
+    settings: served(settings),
     draining: () => draining,
     onUnexpected,
   });

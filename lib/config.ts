@@ -47,8 +47,8 @@ function decimal(min: number, max: number, fallback: number, about: string) {
 function flag(fallback: boolean, about: string) {
   return z.union([
     z.boolean(),
-    z.enum(["true", "false"], { error: "true or false" }).transform((v) => v === "true"),
-  ])
+    z.enum(["true", "false"]).transform((v) => v === "true"),
+  ], { error: "true or false" })
     .default(fallback).meta({ about, kind: "BOOL" });
 }
 

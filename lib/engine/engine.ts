@@ -93,6 +93,11 @@ export interface TokenSource extends AsyncGenerator<Token, void, void> {
    */
   poll(wake: () => void, now?: number): Polled;
   /**
+   * What `return()` does, without a promise where the source can let go at once: in a burst of requests even a few
+   * turns of the microtask queue take milliseconds. Throws, or rejects with, what the engine's own cleanup threw.
+   */
+  halt(): Promise<void> | void;
+  /**
    * Where the engine can still refuse after `generate` has returned: settles once it is known whether the
    * generation starts; rejects with the refusal. Absent where `generate` itself throws every refusal.
    */

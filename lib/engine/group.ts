@@ -51,10 +51,10 @@ class Groups extends PollableTokens {
     return this.#join();
   }
 
-  protected async stop(): Promise<void> {
+  protected stop(): Promise<void> | void {
     this.#held = [];
     this.#apart = undefined;
-    await this.#source.return();
+    return this.#source.halt();
   }
 
   #join(): Token {

@@ -6,6 +6,11 @@ export abstract class PollableTokens implements TokenSource {
   abstract poll(wake: () => void, now?: number): Polled;
   /** Ends the tokens now and lets go of what they hold. Called again, it does nothing. */
   protected abstract stop(): Promise<void> | void;
+
+  halt(): Promise<void> | void {
+    return this.stop();
+  }
+
   get started(): Promise<void> | undefined {
     return undefined;
   }

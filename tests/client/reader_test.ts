@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { readTokens, streamTokens } from "../../lib/client/reader.ts";
-import { bodyOf, cutAt, everyCut } from "../helpers/cut_body.ts";
+import { bodyOf, everyCut } from "../helpers/cut_body.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const url = "http://stream.test/";

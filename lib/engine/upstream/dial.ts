@@ -13,23 +13,41 @@ export function dial(url: string): Connect {
   const address = { hostname, port: Number(port) || (secure ? 443 : 80) };
 
   return async (signal) => {
-    const conn = await Deno.connect({ ...address, signal });
+    const conn = await connect(address, signal);
     conn.setNoDelay(true);
-    if (!secure) return conn;
-    let open: { close(): void } = conn;
-    const leave = () => open.close();
-    signal.addEventListener("abort", leave, { once: true });
-    try {
-      const tls = await Deno.startTls(conn, { hostname, alpnProtocols: ["http/1.1"] });
-      open = tls;
-      signal.throwIfAborted();
-      await tls.handshake();
-      return tls;
-    } catch (error) {
-      if (!signal.aborted) open.close();
-      throw new HandshakeError("the TLS handshake failed", { cause: error });
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
+    return secure ? await handshake(conn, hostname, signal) : conn;
   };
+}
+
+async function connect(address: Deno.ConnectOptions, signal: AbortSignal): Promise<Deno.TcpConn> {
+  const taken = new AbortController();
+  // When the signal aborts after the socket was opened and before the promise has settled, Deno 2.9 throws from its
+  // `finally` and forgets the open socket. Without this method it hands the socket over, and it is closed here.
+  taken.signal.throwIfAborted = () => {};
+  const leave = () => taken.abort();
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    const conn = await Deno.connect({ ...address, signal: taken.signal });
+    if (signal.aborted) conn.close();
+    signal.throwIfAborted();
+    return conn;
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+async function handshake(conn: Deno.TcpConn, hostname: string, signal: AbortSignal): Promise<Deno.TlsConn> {
+  const tls = await Deno.startTls(conn, { hostname, alpnProtocols: ["http/1.1"] });
+  const leave = () => tls.close();
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    if (signal.aborted) leave();
+    await tls.handshake();
+    return tls;
+  } catch (error) {
+    if (!signal.aborted) tls.close();
+    throw new HandshakeError("the TLS handshake failed", { cause: error });
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
 }

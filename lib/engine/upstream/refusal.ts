@@ -1,5 +1,5 @@
-import { HandshakeError } from "./exchange.ts";
 import { quote, TapError, type TapErrorOptions } from "../../errors.ts";
+import { HandshakeError } from "./exchange.ts";
 
 const MAX_DETAIL_LENGTH = 300;
 

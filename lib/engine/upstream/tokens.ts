@@ -98,7 +98,7 @@ export class UpstreamTokens extends PollableTokens {
       if (this.#over) return connection.close();
       this.#connection = connection;
       this.#deadlines.connected();
-      doing = "closed the connection without an answer";
+      doing = "gave no HTTP answer";
       const exchange = new Exchange(connection);
       const { status, headers } = await exchange.send(request);
       if (this.#over) return;
@@ -209,7 +209,7 @@ export class UpstreamTokens extends PollableTokens {
   }
 
   #hangUp(): void {
-    if (this.#connection === undefined) this.#connecting.abort();
+    if (this.#connection === undefined);
     else if (!this.#hungUp) this.#connection.close();
     this.#hungUp = true;
   }

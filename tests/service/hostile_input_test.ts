@@ -1,0 +1,220 @@
+import { assert, assertEquals, assertLess, assertNotEquals } from "@std/assert";
+import { type Service, startService } from "../helpers/service.ts";
+import { RawClient, requestText } from "../helpers/sockets.ts";
+import { residentMb, spawnService } from "../helpers/spawned_service.ts";
+import { until } from "../helpers/until.ts";
+
+interface Refusal {
+  body: string | Uint8Array;
+  status: number;
+  code: string;
+  type?: string;
+}
+
+const json = (value: unknown) => JSON.stringify(value);
+const invalid = (body: string | Uint8Array): Refusal => ({ body, status: 400, code: "invalid_request" });
+const mediaType = (type: string): Refusal => ({
+  body: json({ prompt: "a" }),
+  type,
+  status: 415,
+  code: "unsupported_media_type",
+});
+const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
+
+const REFUSED: Record<string, Refusal> = {
+  "max_tokens 1e9": invalid(json({ prompt: "a", max_tokens: 1e9 })),
+  "max_tokens 0": invalid(json({ prompt: "a", max_tokens: 0 })),
+  "max_tokens -1": invalid(json({ prompt: "a", max_tokens: -1 })),
+  "max_tokens 1.5": invalid(json({ prompt: "a", max_tokens: 1.5 })),
+  'max_tokens "5"': invalid(json({ prompt: "a", max_tokens: "5" })),
+  "max_tokens null": invalid(json({ prompt: "a", max_tokens: null })),
+  "max_tokens 1e999": invalid('{"prompt":"a","max_tokens":1e999}'),
+  "max_tokens -0": invalid('{"prompt":"a","max_tokens":-0}'),
+  "max_tokens true": invalid(json({ prompt: "a", max_tokens: true })),
+  "max_tokens []": invalid(json({ prompt: "a", max_tokens: [5] })),
+  "itl_ms -1": invalid(json({ prompt: "a", itl_ms: -1 })),
+  "itl_ms 1e999": invalid('{"prompt":"a","itl_ms":1e999}'),
+  "ttft_ms of a day": invalid(json({ prompt: "a", ttft_ms: 86_400_000 })),
+  "tokens_per_event 0": invalid(json({ prompt: "a", tokens_per_event: 0 })),
+  "no prompt": invalid("{}"),
+  "an empty prompt": invalid(json({ prompt: "" })),
+  "a prompt that is an object": invalid(json({ prompt: { toString: "x" } })),
+  "[]": invalid("[]"),
+  "null": invalid("null"),
+  "{": invalid("{"),
+  "nothing": invalid(""),
+  "a text": invalid('"prompt"'),
+  "two values": invalid('{"prompt":"a"}{"prompt":"b"}'),
+  "arrays 100,000 deep": invalid(deep("[", "]")),
+  "arrays 100,000 deep as the prompt": invalid(`{"prompt":${deep("[", "]")}}`),
+  "objects 100,000 deep": invalid(deep('{"a":', "}").replace("}", "1}")),
+  "an open nesting 100,000 deep": invalid("[".repeat(100_000)),
+  "invalid UTF-8": invalid(
+    new Uint8Array([...new TextEncoder().encode('{"prompt":"'), 0xff, 0xfe, 0x22, 0x7d]),
+  ),
+  "a character that is cut off": invalid(
+    new Uint8Array([...new TextEncoder().encode('{"prompt":"a"}'), 0xf0, 0x9f]),
+  ),
+  "UTF-16": invalid(
+    new Uint8Array(new Uint16Array([...'{"prompt":"a"}'].map((c) => c.charCodeAt(0))).buffer),
+  ),
+  "a prompt of 9,000 tokens": {
+    body: json({ prompt: "ab ".repeat(9000) }),
+    status: 400,
+    code: "context_length",
+  },
+  "a form": mediaType("application/x-www-form-urlencoded"),
+  "plain text": mediaType("text/plain"),
+  "a type that only begins like JSON": mediaType("application/jsonp"),
+};
+
+async function post(service: Service, { body, type = "application/json" }: Omit<Refusal, "status" | "code">) {
+  return await fetch(`${service.url}/stream`, {
+    method: "POST",
+    headers: { "Content-Type": type },
+    body: body as BodyInit,
+  });
+}
+
+for (const [name, refusal] of Object.entries(REFUSED)) {
+  Deno.test(`R4: ${name} is refused with ${refusal.status} in under 50 ms`, async () => {
+    await using service = startService();
+    const took: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const at = performance.now();
+      const response = await post(service, refusal);
+      const text = await response.text();
+      took.push(performance.now() - at);
+      assertEquals([response.status, JSON.parse(text).error.code], [refusal.status, refusal.code], text);
+      assertLess(text.length, 1000);
+    }
+    // The least of five: other work on the machine makes an answer slower, never faster.
+    assertLess(Math.min(...took), 50);
+    assertEquals(service.unexpected, []);
+    assertEquals(service.ledger.totals().requests.total, 0);
+  });
+}
+
+Deno.test("R4: a body whose chunks are no chunks is the client's fault, or no answer at all", async () => {
+  await using service = startService();
+  for (const body of ["zz\r\n{}\r\n", "5\r\n{}", "-1\r\n{}\r\n", "ffffffffffffffffff\r\n{}\r\n"]) {
+    using client = await RawClient.open(service.port);
+    client.send(
+      "POST /generate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+        `Transfer-Encoding: chunked\r\n\r\n${body}`,
+    );
+    client.fin();
+    await client.untilEnded();
+    if (client.text !== "") assertEquals([body, client.status], [body, 400]);
+  }
+  assertEquals(service.unexpected, []);
+});
+
+Deno.test("R4: absent max_tokens is 128, and fields nobody knows are passed over, however deep", async () => {
+  await using service = startService({ settings: { interTokenLatency: 0 } });
+  const response = await post(service, {
+    body: `{"prompt":"a","x":${deep("[", "]")},"__proto__":{"max_tokens":3}}`,
+  });
+  await response.text();
+  assertEquals([response.status, service.ended[0].generated], [200, 128]);
+});
+
+Deno.test("R4: a query is refused by the same rules", async () => {
+  await using service = startService();
+  const queries = [
+    "",
+    "prompt=",
+    "prompt=a&max_tokens=1e9",
+    "prompt=a&max_tokens=",
+    "prompt=a&max_tokens=-1",
+  ];
+  queries.push(
+    "prompt=a&max_tokens=1.5",
+    "prompt=a&max_tokens=0x10",
+    "prompt=a&max_tokens=%2b5",
+    "prompt=a&itl_ms=",
+  );
+  queries.push(
+    "prompt=a&max_tokens=NaN",
+    "prompt=a&prompt=b",
+    "prompt[]=a",
+    "prompt=a&max_tokens=5&max_tokens=6",
+  );
+  queries.push(`prompt=a&max_tokens=${"9".repeat(400)}`);
+  for (const query of queries) {
+    const response = await fetch(`${service.url}/stream?${query}`);
+    const { error } = await response.json();
+    assertEquals([query, response.status, error.code], [query, 400, "invalid_request"]);
+  }
+  assertEquals(service.ledger.totals().requests.total, 0);
+});
+
+Deno.test("R4: a body of 50 MB is 413 while it is still arriving, with and without its length told", async () => {
+  await using service = await spawnService();
+  const before = await residentMb(service.pid);
+  const chunk = "x".repeat(64 * 1024);
+  for (const framing of ["Content-Length: 52428800", "Transfer-Encoding: chunked"]) {
+    for (let i = 0; i < 5; i++) {
+      using client = await RawClient.open(service.port);
+      client.send(
+        `POST /generate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`,
+      );
+      let sent = 0;
+      while (sent < 52_428_800 && client.text === "" && !client.ended) {
+        const framed = framing.startsWith("T") ? `${chunk.length.toString(16)}\r\n${chunk}\r\n` : chunk;
+        sent += chunk.length;
+        if (!client.send(framed)) await new Promise((resolve) => setTimeout(resolve, 1));
+        else await new Promise((resolve) => setTimeout(resolve, 0));
+      }
+      assertEquals(client.status, 413, `after ${sent} bytes came: ${client.text.slice(0, 200)}`);
+      assertLess(sent, 16_000_000);
+    }
+  }
+  const after = await residentMb(service.pid);
+  assertLess(after - before, 40, `memory grew from ${before} to ${after} MB`);
+});
+
+Deno.test("R4: hostile bodies sent 100 times leave memory flat", async () => {
+  await using service = await spawnService();
+  const bodies = [deep("[", "]"), `{"prompt":"${"a".repeat(900_000)}"}`, "[".repeat(500_000)];
+  const round = async () => {
+    for (const body of bodies) {
+      const response = await fetch(`${service.url}/generate`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body,
+      });
+      assertEquals(response.status, 400);
+      await response.text();
+    }
+  };
+  for (let i = 0; i < 10; i++) await round();
+  const before = await residentMb(service.pid);
+  for (let i = 0; i < 23; i++) await round();
+  assertLess(await residentMb(service.pid) - before, 50);
+});
+
+Deno.test("R6: 50 bodies that arrive a byte at a time are 408 after the limit, and others are unharmed", async () => {
+  await using service = startService({ settings: { bodyTimeout: "300ms", interTokenLatency: 0 } });
+  const clients = await Promise.all(Array.from({ length: 50 }, () => RawClient.open(service.port)));
+  const drip = setInterval(() => clients.forEach((client) => client.text === "" && client.send(" ")), 50);
+  try {
+    const at = performance.now();
+    for (const client of clients) {
+      client.send(requestText("/generate", { body: "", headers: { "Content-Length": "1000" } }));
+    }
+    const response = await post(service, { body: json({ prompt: "a", max_tokens: 3 }) });
+    await response.text();
+    assertEquals(response.status, 200);
+    assertLess(performance.now() - at, 300);
+    await until("50 answers", () => clients.every((client) => client.text !== ""));
+    assertLess(performance.now() - at, 1500);
+    assert(performance.now() - at >= 300);
+    assertEquals(clients.map(({ status }) => status), Array(50).fill(408));
+    for (const client of clients) assertNotEquals(client.text.indexOf('"code":"timeout"'), -1);
+  } finally {
+    clearInterval(drip);
+    for (const client of clients) client[Symbol.dispose]();
+  }
+  assertEquals(service.ledger.totals().requests.total, 1);
+});

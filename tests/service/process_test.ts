@@ -1,0 +1,166 @@
+import { assert, assertEquals, assertGreaterOrEqual, assertLessOrEqual, assertMatch } from "@std/assert";
+import { dataLines, RawClient } from "../helpers/sockets.ts";
+import { runMain, spawnService } from "../helpers/spawned_service.ts";
+import { until } from "../helpers/until.ts";
+
+/** What `promise` gives, if it does within `ms`: a service that does not stop must not hold the test. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let value: { value: T } | undefined;
+  promise.then((it) => value = { value: it });
+  return (await until("the exit of the service", () => value, { withinMs: ms })).value;
+}
+
+async function health(url: string): Promise<{ status: number; running?: number }> {
+  const response = await fetch(`${url}/health`);
+  return { status: response.status, ...await response.json() };
+}
+
+Deno.test("S3: 200 connections reset at random moments leave the process alive, silent and with nothing running", async () => {
+  await using service = await spawnService(
+    ...["--keep-alive", "5ms", "--time-to-first-token", "100ms", "--max-num-seqs", "64"],
+  );
+  const cut = async (index: number) => {
+    using client = await RawClient.open(service.port);
+    // Some wait in the queue, some in prefill, some are silent with comments only, some stream.
+    const itl = ["0", "1", "20", "5000"][index % 4];
+    const post = { body: { prompt: "hello", max_tokens: 2000, itl_ms: Number(itl) } };
+    if (index % 8 === 7) client.request(index % 16 === 7 ? "/generate" : "/stream", post);
+    else client.request(`/stream?prompt=hello&max_tokens=2000&itl_ms=${itl}`);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+    client.reset();
+  };
+  await Promise.all(Array.from({ length: 200 }, (_, index) => cut(index)));
+  await until("nothing running", async () => (await health(service.url)).running === 0, { withinMs: 2000 });
+  const totals = await (await fetch(`${service.url}/_debug/totals`)).json();
+  assertEquals([totals.slots.in_use, totals.queue, totals.requests.failed], [0, 0, 0]);
+  assertGreaterOrEqual(totals.requests.aborted, 100);
+  assert(!/unhandled|uncaught|error/i.test(service.stderr()), service.stderr());
+  assertEquals(service.stderr(), "");
+});
+
+Deno.test("S9: at SIGTERM what ends within the grace completes, the rest is told shutting_down, and the exit code is 0", async () => {
+  await using service = await spawnService("--time-to-first-token", "0", "--shutdown-grace", "5s");
+  const streams: RawClient[] = [];
+  for (const tokens of [100, 400, 8000]) {
+    const client = await RawClient.open(service.port);
+    client.request(`/stream?prompt=hello&max_tokens=${tokens}&itl_ms=20`);
+    streams.push(client);
+  }
+  using short = streams[0];
+  using long = streams[1];
+  using endless = streams[2];
+  await endless.untilTokens(5);
+
+  const signalled = performance.now();
+  service.kill("SIGTERM");
+  await until("a refusal of new requests", async () => (await health(service.url)).status === 503);
+  const refused = await fetch(`${service.url}/stream?prompt=hello`);
+  assertEquals([refused.status, (await refused.json()).error.code], [503, "shutting_down"]);
+  assert(refused.headers.has("retry-after"));
+
+  await until("the end of the first", () => short.text.includes("[DONE]"));
+  assertEquals(short.tokens, 100);
+  // A late comer is refused for all of the grace, not only at its beginning.
+  const late = await fetch(`${service.url}/generate`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: '{"prompt":"a"}',
+  });
+  assertEquals([late.status, (await late.json()).error.code], [503, "shutting_down"]);
+
+  const { code } = await within(6000, service.status);
+  assertEquals(code, 0);
+  assertLessOrEqual(performance.now() - signalled, 6000);
+  assertGreaterOrEqual(performance.now() - signalled, 4900);
+  for (const client of [long, endless]) {
+    await client.untilEnded(1000);
+    const { text, terminated } = client.body;
+    assert(text.includes("event: error\n"), text.slice(-200));
+    assertEquals(JSON.parse(dataLines(text).at(-1)!).code, "shutting_down");
+    assert(!text.includes("[DONE]"));
+    assertEquals(terminated, true);
+  }
+  assertEquals(service.stderr(), "");
+});
+
+Deno.test("S9: a second SIGTERM exits at once", async () => {
+  await using service = await spawnService("--time-to-first-token", "0", "--shutdown-grace", "30s");
+  using client = await RawClient.open(service.port);
+  client.request("/stream?prompt=hello&max_tokens=8000");
+  await client.untilTokens(2);
+  service.kill("SIGTERM");
+  await until("the first to be seen", async () => (await health(service.url)).status === 503);
+  service.kill("SIGTERM");
+  await within(1000, service.status);
+});
+
+Deno.test("SIGTERM ends an idle service at once, also with connections open that ask for nothing", async () => {
+  await using service = await spawnService("--shutdown-grace", "1s");
+  using silent = await RawClient.open(service.port);
+  using half = await RawClient.open(service.port);
+  half.send("GET /health HTT");
+  using body = await RawClient.open(service.port);
+  body.send(
+    "POST /generate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+  );
+  using idle = await RawClient.open(service.port);
+  idle.request("/health");
+  await until("an answer", () => idle.text.includes("ok"));
+  service.kill("SIGTERM");
+  const { code } = await within(3000, service.status);
+  assertEquals(code, 0);
+  assertEquals([silent.text, half.text], ["", ""]);
+});
+
+Deno.test("SIGTERM does not wait for a reader that does not take the rest of a stream that has completed", async () => {
+  await using service = await spawnService(
+    ...["--realtime", "false", "--max-model-len", "1000000", "--shutdown-grace", "1s"],
+  );
+  // Never read: what the socket does not hold stays with the service.
+  using conn = await Deno.connect({ port: service.port });
+  await conn.write(new TextEncoder().encode(
+    "GET /stream?prompt=a&max_tokens=900000 HTTP/1.1\r\nHost: x\r\n\r\n",
+  ));
+  await until("the stream to run", async () => (await health(service.url)).running === 1);
+  service.kill("SIGTERM");
+  const { code } = await within(3000, service.status);
+  assertEquals(code, 0);
+});
+
+Deno.test("main.ts: what cannot be used is one line on stderr and exit code 2", async () => {
+  const cases: [flags: string[], names: RegExp][] = [
+    [["--no-such-flag"], /no-such-flag/],
+    [["--port", "abc"], /--port.*abc/],
+    [["--port", "70000"], /--port.*70000/],
+    [["--port"], /--port/],
+    [["--inter-token-latency", "fast"], /--inter-token-latency.*fast/],
+    [["--inter-token-latency=-1ms"], /--inter-token-latency/],
+    [["--engine", "magic"], /--engine.*magic/],
+    [["--model", "a\nb"], /--model/],
+    [["stray"], /stray/],
+    [["--host", "no.such.host.invalid", "--port", "0"], /no\.such\.host\.invalid|--host/],
+  ];
+  await Promise.all(cases.map(async ([flags, names]) => {
+    const { code, stdout, stderr } = await runMain(...flags);
+    assertEquals([flags, code, stdout], [flags, 2, ""]);
+    assertMatch(stderr, names);
+    assertEquals(stderr.trimEnd().split("\n").length, 1, stderr);
+  }));
+});
+
+Deno.test("main.ts: a port that is in use is one line that names it, and exit code 2", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  const { code, stdout, stderr } = await runMain("--port", String(port));
+  assertEquals([code, stdout], [2, ""]);
+  assertEquals(stderr.trimEnd().split("\n").length, 1, stderr);
+  assert(stderr.includes(String(port)), stderr);
+});
+
+Deno.test("main.ts: --help names every flag on stdout, with exit code 0", async () => {
+  const { code, stdout, stderr } = await runMain("--help");
+  assertEquals([code, stderr], [0, ""]);
+  for (const flag of ["--host", "--port", "--max-num-seqs", "--time-factor-under-load", "--shutdown-grace"]) {
+    assert(stdout.includes(`  ${flag} `));
+  }
+});

@@ -1,0 +1,194 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { ErrorCode } from "../../lib/errors.ts";
+import type { Script } from "../helpers/raw_server.ts";
+import {
+  delta,
+  DONE,
+  event,
+  overUpstream,
+  response,
+  ROLE,
+  startOver,
+  stream,
+} from "../helpers/scripted_upstream.ts";
+import { postJson } from "../helpers/post_json.ts";
+
+interface Case {
+  script: Script;
+  status: number;
+  code: ErrorCode;
+  message: string;
+  retryAfter?: string;
+}
+
+const JSON_TYPE = "Content-Type: application/json\r\n";
+const error = (message: unknown) => JSON.stringify({ error: { message, type: "t", code: "c" } });
+const inDays = new Date(Date.now() + 2 * 86_400_000).toUTCString();
+
+const CASES: Record<string, Case> = {
+  "429 with Retry-After": {
+    script: response("429 Too Many Requests", `${JSON_TYPE}Retry-After: 17\r\n`, error("slow down")),
+    status: 429,
+    code: "rate_limit",
+    message: 'The upstream server answered 429: "slow down".',
+    retryAfter: "17",
+  },
+  "429 with a date in Retry-After": {
+    script: response("429 Too Many Requests", `Retry-After: ${inDays}\r\n`),
+    status: 429,
+    code: "rate_limit",
+    message: "The upstream server answered 429.",
+    retryAfter: "two days",
+  },
+  "401 that quotes the key": {
+    script: response("401 Unauthorized", JSON_TYPE, error("Incorrect API key: sk-secret")),
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server refused this server's key (401).",
+  },
+  "500 with HTML": {
+    script: response("500 Oops", "Content-Type: text/html\r\n", "<html><b>Traceback</b> /srv/app.py</html>"),
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server answered 500.",
+  },
+  "500 with HTML inside JSON": {
+    script: response("500 Oops", JSON_TYPE, error("<html>no</html>")),
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server answered 500.",
+  },
+  "503 with a text that would be an event": {
+    script: response("503 No", `${JSON_TYPE}Retry-After: 2\r\n`, error("busy\r\n\r\ndata: [DONE]")),
+    status: 503,
+    code: "overloaded",
+    message: 'The upstream server answered 503: "busy".',
+    retryAfter: "2",
+  },
+  "400 for a prompt that is too long": {
+    script: response("400 Bad Request", JSON_TYPE, error("maximum context length is 4096 tokens")),
+    status: 400,
+    code: "context_length",
+    message: 'The upstream server answered 400: "maximum context length is 4096 tokens".',
+  },
+  "404 with FastAPI's detail": {
+    script: response("404 Not Found", JSON_TYPE, '{"detail":"no such model"}'),
+    status: 502,
+    code: "upstream_error",
+    message: 'The upstream server answered 404: "no such model".',
+  },
+  "302": {
+    script: response("302 Found", "Location: http://127.0.0.1:1/elsewhere\r\n"),
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server answered 302; a redirect is not followed.",
+  },
+  "200 with plain JSON": {
+    script: response("200 OK", JSON_TYPE, '{"choices":[{"message":{"content":"secret"}}]}'),
+    status: 502,
+    code: "upstream_error",
+    message: 'The upstream server answered 200: wanted text/event-stream, got "application/json".',
+  },
+  "an end without a head": {
+    script: { steps: ["HTTP/1.1 200 OK\r\nContent-"], end: "fin" },
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server gave no HTTP answer.",
+  },
+  "something that is not HTTP": {
+    script: { steps: ["220 mail.example ESMTP\r\n\r\n"], end: "hold" },
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server gave no HTTP answer.",
+  },
+  "a stream whose first event, in one write with the head, is an error": {
+    script: {
+      steps: [stream([]).steps[0] as string + ROLE + event({ error: { message: "no" } })],
+      end: "fin",
+    },
+    status: 502,
+    code: "upstream_error",
+    message: 'The upstream server reported an error: "no".',
+  },
+  "an empty stream, in one write with the head": {
+    script: { steps: [stream([]).steps[0] as string + DONE], end: "fin" },
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server ended its stream without a token.",
+  },
+};
+
+for (const [what, { script, status, code, message, retryAfter }] of Object.entries(CASES)) {
+  Deno.test(`U3: ${what} is a real status in our shape, streamed or not`, async () => {
+    await using over = await overUpstream(script);
+    const { url, ended } = over.service;
+    const replies = [
+      await postJson(`${url}/stream`, { prompt: "hello" }),
+      await postJson(`${url}/generate`, { prompt: "hello" }),
+      await postJson(`${url}/v1/chat/completions`, {
+        stream: true,
+        model: "m",
+        messages: [{ role: "user", content: "hello" }],
+      }),
+    ];
+    for (const reply of replies) {
+      assertEquals([reply.status, reply.json.error.message], [status, message]);
+      const header = reply.headers.get("retry-after");
+      // A date, seen from a moment later, may be a second less.
+      if (retryAfter === "two days") {
+        assert(Number(header) > 172_700 && Number(header) <= 172_800, `${header}`);
+      } else assertEquals(header, retryAfter ?? null);
+    }
+    assertEquals(
+      ended.map(({ outcome, error }) => [outcome, error]),
+      replies.map(() => ["failed" as const, code]),
+    );
+    for (const { closed } of over.upstream.requests) await closed;
+  });
+}
+
+Deno.test("U3: an upstream that refuses the connection is 502", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  await using service = startOver(`http://127.0.0.1:${port}`);
+  const reply = await postJson(`${service.url}/stream`, { prompt: "hello" });
+  assertEquals([reply.status, reply.json.error.message], [502, "The upstream server cannot be reached."]);
+  assertEquals(service.ended[0].error, "upstream_error");
+});
+
+Deno.test("U3: an upstream without TLS where TLS is wanted is 502", async () => {
+  const plain = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const answering = (async () => {
+    const conn = await plain.accept();
+    await conn.read(new Uint8Array(1024));
+    await conn.write(new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    conn.close();
+  })();
+  const { port } = plain.addr as Deno.NetAddr;
+  await using service = startOver(`https://127.0.0.1:${port}`);
+  const reply = await postJson(`${service.url}/stream`, { prompt: "hello" });
+  assertEquals(reply.status, 502);
+  assertEquals(reply.json.error.message, "The upstream server cannot be trusted: its TLS handshake failed.");
+  await answering;
+  plain.close();
+});
+
+Deno.test("a refusal after 250 ms is an event, for the status is out by then", async () => {
+  const late = response("429 Too Many Requests", JSON_TYPE, error("slow down"));
+  await using over = await overUpstream({ steps: [350, ...late.steps], end: "fin" });
+  const reply = await fetch(`${over.service.url}/stream?prompt=hello`);
+  assertEquals(reply.status, 200);
+  const text = await reply.text();
+  assertStringIncludes(text, 'event: error\ndata: {"code":"rate_limit"');
+  assert(!text.includes("[DONE]"));
+});
+
+Deno.test("the status goes out with the upstream's head, before the first token", async () => {
+  await using over = await overUpstream(stream([400, delta("a"), DONE]));
+  const sentAt = performance.now();
+  const reply = await fetch(`${over.service.url}/stream?prompt=hello`);
+  const headMs = performance.now() - sentAt;
+  await reply.text();
+  assert(headMs < 200, `the head took ${headMs} ms`);
+});

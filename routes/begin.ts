@@ -7,6 +7,7 @@ import type { EngineRequest } from "../lib/engine/engine.ts";
 import type { Generation } from "../lib/stream/generation.ts";
 import type { Deps, Env } from "./deps.ts";
 import { DEFAULT_MAX_TOKENS } from "./params.ts";
+import { UNWATCHED_MS } from "./whole.ts";
 
 /**
  * How long the head of a stream is held back for an engine that may still refuse, in milliseconds: within it a
@@ -82,19 +83,21 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
 
 /**
  * Waits until the engine has said whether the generation starts, but not longer than a quarter of a second, and not
- * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that. (Reading the
- * signal has a price, so it is left alone where nothing is waited for.)
- * Throws the engine's refusal.
+ * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that,
+ * and to an unwatched client (see `Env`) not even it. Throws the engine's refusal.
  */
-export async function headReady(generation: Generation, request: Request): Promise<void> {
+export async function headReady(c: Context<Env>, generation: Generation): Promise<void> {
   const { started } = generation;
   if (started === undefined) return;
-  const { signal } = request;
+  // Read only here: Deno makes the signal when it is first asked for.
+  const { signal } = c.req.raw;
   const leave = () => generation.abort();
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, HEAD_WAIT_MS));
+  const patience = new Promise<void>((resolve) =>
+    timer = setTimeout(resolve, c.get("unwatched") ? UNWATCHED_MS : HEAD_WAIT_MS)
+  );
   try {
     await Promise.race([started, patience]);
   } catch (error) {

@@ -17,5 +17,16 @@ export interface Deps {
   onUnexpected: (id: string, error: unknown) => void;
 }
 
-/** hono's environment: what the middleware leaves for the routes. `clientId` is the id the client gave, or "". */
-export type Env = { Variables: { requestId: string; clientId: string } };
+/** hono's environment: what the middleware leaves for the routes. */
+export type Env = {
+  Variables: {
+    requestId: string;
+    /** The id the client gave, or "". */
+    clientId: string;
+    /**
+     * Set when the request's body came in a later read than its head. Deno's server (2.9) then does not see the client
+     * leave, by FIN or RST, until there is a response: nothing reads the socket meanwhile.
+     */
+    unwatched?: boolean;
+  };
+};

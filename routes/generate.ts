@@ -28,7 +28,7 @@ export function generateRoutes(deps: Deps): Hono<Env> {
         });
         const work = collect(generation, turn, c.req.raw.signal)
           .then(({ text }) => ({ text, usage: generation.record.usageNow() }));
-        return await wholeReply(work, () => generation.abort());
+        return await wholeReply(c, work, () => generation.abort());
       },
     )
     .all("/generate", onlyMethods("POST"));

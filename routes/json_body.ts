@@ -18,7 +18,8 @@ export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHan
       }
       const length = Number(c.req.raw.headers.get("content-length"));
       if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
-      const text = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
+      const { text, apart } = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
+      c.set("unwatched", apart);
       // hono types the cache by what it holds, and keeps promises in it.
       c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
     }
@@ -30,12 +31,13 @@ function tooLarge(limit: number): TapError {
   return new TapError("too_large", `The request body is larger than ${limit} bytes.`);
 }
 
+/** The body's text, and whether any of it came in a later read of the socket than the head. */
 async function readText(
   body: ReadableStream<Uint8Array> | null,
   limit: number,
   timeoutMs: number,
-): Promise<string> {
-  if (body === null) return "";
+): Promise<{ text: string; apart: boolean }> {
+  if (body === null) return { text: "", apart: false };
   const reader = body.getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let late = false;
@@ -46,13 +48,16 @@ async function readText(
   try {
     let text = "";
     let size = 0;
+    let apart = false;
     for (;;) {
-      const { done, value } = await reader.read().catch(() => {
+      const reading = reader.read().catch(() => {
         // Only the connection can fail here: the client has gone, or its framing is broken.
         throw new TapError("invalid_request", "The request body broke off before its end.");
       });
+      apart ||= !await settlesAtOnce(reading);
+      const { done, value } = await reading;
       if (late) throw new TapError("timeout", `The request body did not arrive within ${timeoutMs} ms.`);
-      if (done) return text + decode(decoder);
+      if (done) return { text: text + decode(decoder), apart };
       size += value.length;
       if (size > limit) {
         reader.cancel().catch(() => {});
@@ -63,6 +68,15 @@ async function readText(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Whether `promise` settles without the event loop going round: what had already arrived takes 2 turns of microtasks. */
+async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  const settle = () => settled = true;
+  promise.then(settle, settle);
+  for (let turn = 0; turn < 8 && !settled; turn++) await undefined;
+  return settled;
 }
 
 function decode(decoder: TextDecoder, bytes?: Uint8Array): string {

@@ -24,7 +24,7 @@ export function streamRoutes(deps: Deps): Hono<Env> {
       tokensPerEvent: params.tokens_per_event,
       streamed: true,
     });
-    await headReady(generation, c.req.raw);
+    await headReady(c, generation);
     const body = streamBody(generation, {
       format: plainFormat,
       clock,

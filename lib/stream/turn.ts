@@ -1,8 +1,12 @@
-/** How long one turn of the event loop may be spent on tokens before timers, sockets and cancels get theirs. */
-const BUDGET_MS = 4;
+/**
+ * How long one turn of the event loop may be spent on tokens before timers and messages get theirs. Deno 2.9 looks at
+ * its sockets in one turn of about forty when it is never idle: with 4 ms a request beside a long reply waited 163 ms,
+ * with 0.5 ms 17 ms, at the same number of tokens per second.
+ */
+const BUDGET_MS = 0.5;
 
 /** Asked again after more than this, somebody else has run meanwhile: a new turn begins. */
-const PAUSE_MS = BUDGET_MS;
+const PAUSE_MS = 4;
 
 /**
  * Keeps an engine that always has a token ready from starving the event loop: promises alone never leave the

@@ -42,7 +42,7 @@ export async function answer(
   const created = Math.floor(Date.now() / 1000);
 
   if (params.stream) {
-    await forAll(generations, (generation) => headReady(generation, c.req.raw));
+    await forAll(generations, (generation) => headReady(c, generation));
     const body = streamBody(generations.length === 1 ? generations[0] : new Choices(generations), {
       format: form.stream({
         id,
@@ -68,7 +68,7 @@ export async function answer(
     }));
     return { id, object: form.object, created, model, choices, usage: openaiUsage(records) };
   });
-  return await wholeReply(work, () => generations.forEach((generation) => generation.abort()));
+  return await wholeReply(c, work, () => generations.forEach((generation) => generation.abort()));
 }
 
 /** Begins one generation for each answer, or none: what refuses one of them ends those that have begun. */

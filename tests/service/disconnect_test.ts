@@ -13,7 +13,8 @@ import {
   startService,
 } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
-import { median, until } from "../helpers/until.ts";
+import { median } from "../helpers/statistics.ts";
+import { until } from "../helpers/until.ts";
 
 const ROUNDS = 5;
 const LEAVE = { FIN: (client: RawClient) => client.fin(), RST: (client: RawClient) => client.reset() };

@@ -9,7 +9,8 @@ import {
 import { generate } from "../../lib/engine/vocabulary.ts";
 import { startService } from "../helpers/service.ts";
 import { dataLines, joined, RawClient } from "../helpers/sockets.ts";
-import { median, until } from "../helpers/until.ts";
+import { median } from "../helpers/statistics.ts";
+import { until } from "../helpers/until.ts";
 
 async function errorOf(response: Response) {
   assertEquals(response.headers.get("content-type"), "application/json");

@@ -1,7 +1,8 @@
 import { assertEquals, assertGreater, assertLess, assertLessOrEqual } from "@std/assert";
 import { RawClient, requestText } from "../helpers/sockets.ts";
 import { residentMb, type SpawnedService, spawnService } from "../helpers/spawned_service.ts";
-import { median, percentile, until } from "../helpers/until.ts";
+import { median, percentile } from "../helpers/statistics.ts";
+import { until } from "../helpers/until.ts";
 
 interface Seen {
   id: string;

@@ -2,7 +2,8 @@ import { assert, assertEquals, assertGreater, assertLessOrEqual } from "@std/ass
 import { identityHolds } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
 import { type SpawnedService, spawnService } from "../helpers/spawned_service.ts";
-import { percentile, until } from "../helpers/until.ts";
+import { percentile } from "../helpers/statistics.ts";
+import { until } from "../helpers/until.ts";
 
 async function debug(service: SpawnedService, path: string) {
   return await (await fetch(`${service.url}/_debug/${path}`)).json();

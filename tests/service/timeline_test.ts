@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertLessOrEqual } from "@std/assert";
 import { type Service, startService } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
-import { median, until } from "../helpers/until.ts";
+import { median } from "../helpers/statistics.ts";
+import { until } from "../helpers/until.ts";
 
 interface Times {
   planned_us: number;

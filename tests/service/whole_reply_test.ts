@@ -48,10 +48,21 @@ for (const [path, body] of Object.entries(bodies)) {
   });
 }
 
+const failing = { prompt: "hello", max_tokens: 20, itl_ms: 100, fault: "error@5" };
+
+Deno.test("what fails late still has its status where the client was watched all the time", async () => {
+  await using service = startService();
+  using client = await RawClient.open(service.port);
+  client.request("/generate", { body: failing });
+  await until("the answer", () => client.body.text.endsWith("}}"), { withinMs: 5000 });
+  assertEquals(client.status, 500);
+  assertEquals(JSON.parse(client.body.text).error.code, "internal");
+});
+
 Deno.test("what fails after the head is out tears the connection, and is never taken for an answer", async () => {
   await using service = startService();
   using client = await RawClient.open(service.port);
-  client.request("/generate", { body: { prompt: "hello", max_tokens: 20, itl_ms: 100, fault: "error@5" } });
+  await sendApart(client, "/generate", failing);
   await client.untilEnded();
   assertEquals(client.status, 200);
   assertEquals(client.body, { text: "", terminated: false });

@@ -150,8 +150,8 @@ Deno.test("once the turn's budget is spent no read is served before the loop has
   const clock = new ManualClock();
   const engine = new ScriptedEngine(clock);
   let now = 0;
-  // Each question comes 0.9 ms after the one before: after five of them the 4 ms of a turn are over.
-  const { read, reader } = openBody(engine, clock, {}, { turn: new Turn(() => now += 0.9) });
+  // Each question comes 0.1 ms after the one before: after six of them the 0.5 ms of a turn are over.
+  const { read, reader } = openBody(engine, clock, {}, { turn: new Turn(() => now += 0.1) });
   engine.tokens.endless = { text: "a", tokens: 1 };
   let served = 0;
   const reads = Array.from({ length: 12 }, () => read().then(() => served++));

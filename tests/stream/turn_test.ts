@@ -12,16 +12,16 @@ function asked(...times: number[]): boolean[] {
   });
 }
 
-Deno.test("a turn is spent once it has gone on for more than four milliseconds", () => {
-  assertEquals(asked(10, 11, 12, 13, 14, 14.1, 15), [false, false, false, false, false, true, true]);
+Deno.test("a turn is spent once it has gone on for more than half a millisecond", () => {
+  assertEquals(asked(10, 10.2, 10.4, 10.5, 10.6, 12), [false, false, false, false, true, true]);
 });
 
 Deno.test("a pause in the asking is a turn of somebody else: the budget begins anew", () => {
-  assertEquals(asked(10, 12, 14, 18.1, 20, 22, 22.2), [...Array(6).fill(false), true]);
+  assertEquals(asked(10, 10.4, 14.5, 14.9, 15.1), [false, false, false, false, true]);
 });
 
-Deno.test("chunks that take a good part of the budget each do not begin a new one", () => {
-  assertEquals(asked(10, 12, 14, 16, 18), [false, false, false, true, true]);
+Deno.test("chunks that take more than the budget each do not begin a new one", () => {
+  assertEquals(asked(10, 12, 14, 16, 18), [false, true, true, true, true]);
 });
 
 Deno.test("those who wait for the next turn share its budget, and who finds none left is the first of the one after", async () => {
@@ -32,7 +32,7 @@ Deno.test("those who wait for the next turn share its budget, and who finds none
     new Promise<void>((resolve) =>
       turn.next(() => {
         order.push(name);
-        now += 3;
+        now += 0.3;
         // Runs when the turn has been left.
         queueMicrotask(() => (order.push("|"), resolve()));
       })
@@ -44,16 +44,16 @@ Deno.test("those who wait for the next turn share its budget, and who finds none
 });
 
 Deno.test("streams that ask in turns share one budget", () => {
-  const times = Array.from({ length: 60 }, (_, i) => i * 0.1);
+  const times = Array.from({ length: 60 }, (_, i) => i * 0.02);
   const spent = asked(...times).indexOf(true);
-  assertEquals(times[spent].toFixed(1), "4.1");
+  assertEquals(times[spent].toFixed(2), "0.52");
 });
 
 Deno.test("the next turn has a budget of its own, and comes after the event loop has gone round, not before", async () => {
   let now = 0;
   const turn = new Turn(() => now);
   turn.spent();
-  for (; now < 6; now += 0.5) turn.spent();
+  for (; now < 2; now += 0.5) turn.spent();
   assert(turn.spent());
   let came = false;
   const next = new Promise<void>((resolve) => turn.next(() => (came = true, resolve())));

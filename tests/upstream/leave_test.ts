@@ -2,7 +2,8 @@ import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Script } from "../helpers/raw_server.ts";
 import { delta, overUpstream, PING, ROLE, stream } from "../helpers/scripted_upstream.ts";
 import { RawClient, requestText } from "../helpers/sockets.ts";
-import { median, until } from "../helpers/until.ts";
+import { median } from "../helpers/statistics.ts";
+import { until } from "../helpers/until.ts";
 
 const ROUNDS = 3;
 /** The bound is 100 ms; the median of the rounds has to keep half of it. */
@@ -11,8 +12,10 @@ const BOUND_MS = 50;
 const tokens = Array.from({ length: 500 }, () => [delta(" x"), 20]).flat();
 const pings = Array.from({ length: 500 }, () => [PING, 20]).flat();
 
-const UPSTREAMS: Record<string, { script: Script; atTokens: number }> = {
+/** `afterMs`: how long the request has been out when the client leaves, for phases that no token marks. */
+const UPSTREAMS: Record<string, { script: Script; atTokens: number; afterMs?: number }> = {
   "is silent after it accepted": { script: { steps: [], end: "hold" }, atTokens: 0 },
+  "is silent, and our own status is out": { script: { steps: [], end: "hold" }, atTokens: 0, afterMs: 300 },
   "has sent its head": { script: stream([], "hold"), atTokens: 0 },
   "has sent a role and only pings since": { script: stream([ROLE, ...pings], "hold"), atTokens: 0 },
   "sends tokens": { script: stream(tokens, "hold"), atTokens: 3 },
@@ -35,7 +38,7 @@ const REQUESTS: Record<string, () => string> = {
 const LEAVE = { FIN: (client: RawClient) => client.fin(), RST: (client: RawClient) => client.reset() };
 
 for (const [what, request] of Object.entries(REQUESTS)) {
-  for (const [does, { script, atTokens }] of Object.entries(UPSTREAMS)) {
+  for (const [does, { script, atTokens, afterMs = 30 }] of Object.entries(UPSTREAMS)) {
     for (const [how, leave] of Object.entries(LEAVE)) {
       Deno.test(`U1, U2: who leaves ${what} by ${how} while the upstream ${does} closes its socket`, async () => {
         await using over = await overUpstream(script);
@@ -48,7 +51,7 @@ for (const [what, request] of Object.entries(REQUESTS)) {
           const record = service.ledger.records()[0];
           await until("its tokens", () => record.generated >= atTokens);
           // Before the first token there is nothing to wait for: what matters is that time has passed in this phase.
-          await new Promise((resolve) => setTimeout(resolve, 30));
+          await new Promise((resolve) => setTimeout(resolve, afterMs));
           const leftAt = performance.now();
           leave(client);
           closed.push(await upstream.requests[round].closed - leftAt);

@@ -17,7 +17,8 @@ export class HandshakeError extends Error {
 
 /**
  * Opens a connection to the upstream server. Rejects when `signal` aborts, with a `HandshakeError` when TLS is what
- * failed, and leaves no socket behind. The socket is opened by whoever knows the runtime, see dial.ts.
+ * failed, and leaves no socket behind then. It may also come too late: who does not want it any more closes it. The
+ * socket is opened by whoever knows the runtime, see dial.ts.
  */
 export type Connect = (signal: AbortSignal) => Promise<Connection>;
 

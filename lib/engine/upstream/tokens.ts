@@ -209,7 +209,7 @@ export class UpstreamTokens extends PollableTokens {
   }
 
   #hangUp(): void {
-    if (this.#connection === undefined);
+    if (this.#connection === undefined) this.#connecting.abort();
     else if (!this.#hungUp) this.#connection.close();
     this.#hungUp = true;
   }

@@ -20,7 +20,7 @@ export interface Clock {
 }
 
 /** Deadlines that fall into the same tick share one wake-up. A quarter of a millisecond is nothing a reader can see. */
-const TICK_MS = 0.25;
+const TICK_MS = 0.1;
 
 /**
  * One clock for all waits of a process: deadlines are absolute and one timer wakes all that is due.

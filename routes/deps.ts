@@ -10,6 +10,7 @@ export interface Deps {
   ledger: Ledger;
   clock: Clock;
   turn: Turn;
+  /** Their model is the name clients see: never the path of a file. */
   settings: Settings;
   /** True from the first SIGTERM on: no new generation is begun. */
   draining: () => boolean;
@@ -25,7 +26,8 @@ export type Env = {
     clientId: string;
     /**
      * Set when the request's body came in a later read than its head. Deno's server (2.9) then does not see the client
-     * leave, by FIN or RST, until there is a response: nothing reads the socket meanwhile.
+     * leave, by FIN or RST, until there is a response: nothing reads the socket meanwhile. (Where JavaScript comes
+     * late, on a busy server, such a body may have arrived before it is looked at, and this is not set.)
      */
     unwatched?: boolean;
   };

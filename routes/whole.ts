@@ -3,18 +3,19 @@ import { publicError } from "../lib/errors.ts";
 import { encode } from "../lib/stream/sse.ts";
 import type { Env } from "./deps.ts";
 
-/** How long a client that leaves may go unnoticed, in milliseconds. */
+/** How long a client that is not watched may leave unnoticed, in milliseconds. */
 export const UNWATCHED_MS = 100;
+/** The same for a client that seems to be watched, which a busy server can be wrong about. */
+const SEEMINGLY_WATCHED_MS = 1000;
 
 const HEADERS = { "Content-Type": "application/json" };
 
 /**
  * A JSON reply that is long in coming, to a client that may leave meanwhile; `leave` is then called.
  *
- * Most replies are simply awaited: `work` itself ends when the request's signal aborts, and what it throws still has a
- * status. For a client that is unwatched (see `Env`) the head goes out after a tenth of a second with a body that is
- * still to come, which is watched again. What fails later can then no longer have a status: the connection is torn, so
- * that no client takes it for an answer.
+ * A reply has its status as long as it is only awaited; but some clients are not seen to leave while it is (see
+ * `unwatched` in `Env`). So after a time the head goes out with a body that is still to come, which is watched again.
+ * What fails later can then no longer have a status: the connection is torn, so that no client takes it for an answer.
  */
 export async function wholeReply(
   c: Context<Env>,
@@ -22,9 +23,9 @@ export async function wholeReply(
   leave: () => void,
 ): Promise<Response> {
   const json = work.then((value) => JSON.stringify(value));
-  if (!c.get("unwatched")) return new Response(await json, { headers: HEADERS });
+  const patienceMs = c.get("unwatched") ? UNWATCHED_MS : SEEMINGLY_WATCHED_MS;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<undefined>((resolve) => timer = setTimeout(resolve, UNWATCHED_MS, undefined));
+  const patience = new Promise<undefined>((resolve) => timer = setTimeout(resolve, patienceMs, undefined));
   try {
     const soon = await Promise.race([json, patience]);
     if (soon !== undefined) return new Response(soon, { headers: HEADERS });

@@ -19,8 +19,11 @@ export interface Clock {
   cancel(task: Task): void;
 }
 
-/** Deadlines that fall into the same tick share one wake-up. A quarter of a millisecond is nothing a reader can see. */
-const TICK_MS = 0.1;
+/**
+ * Deadlines that fall into the same tick share one wake-up. An eighth of a millisecond is nothing a reader can see, and a
+ * power of two, so that a tick's time is exact and `floor` and `ceil` agree on it.
+ */
+const TICK_MS = 0.125;
 
 /**
  * One clock for all waits of a process: deadlines are absolute and one timer wakes all that is due.

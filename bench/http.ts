@@ -1,8 +1,7 @@
 import { framing } from "../lib/http/framing.ts";
-import { endOfHead, parseHead, requestBytes } from "../lib/http/head.ts";
+import { readHead, requestBytes } from "../lib/http/head.ts";
 
 const READ_SIZE = 64 * 1024;
-const MAX_HEAD = 64 * 1024;
 
 /**
  * One open HTTP/1.1 connection, for measuring.
@@ -62,8 +61,7 @@ export class HttpConnection implements Disposable {
     try {
       signal?.throwIfAborted();
       await this.#write(request);
-      const { head, rest } = await this.#readHead();
-      const { status, responseHeaders } = parseHead(head);
+      const { status, headers: responseHeaders, rest } = await readHead(() => this.#read());
       const empty = method === "HEAD" || status === 204 || status === 304;
       const stream = empty ? null : this.#body(responseHeaders, rest, settle);
       if (empty) settle();
@@ -94,31 +92,6 @@ export class HttpConnection implements Disposable {
   async #read(): Promise<Uint8Array | null> {
     const size = await this.#conn.read(this.#buffer);
     return size === null ? null : this.#buffer.slice(0, size);
-  }
-
-  async #readHead(): Promise<{ head: string; rest: Uint8Array }> {
-    let held = new Uint8Array(0);
-    while (true) {
-      const end = endOfHead(held);
-      if (end !== -1) {
-        const head = new TextDecoder("latin1").decode(held.subarray(0, end));
-        const rest = held.subarray(end + 4);
-        // 1xx replies only announce the real one.
-        if (!/^HTTP\/1\.[01] 1\d\d/.test(head)) return { head, rest };
-        held = rest.slice();
-        continue;
-      }
-      // Only what holds no whole head is too long: one read may bring a head and much of its body.
-      if (held.length >= MAX_HEAD) throw new Error(`expected a response head under ${MAX_HEAD} bytes`);
-      const piece = await this.#read();
-      if (piece === null) {
-        throw new Error("the connection was closed before the response's head was complete");
-      }
-      const longer = new Uint8Array(held.length + piece.length);
-      longer.set(held);
-      longer.set(piece, held.length);
-      held = longer;
-    }
   }
 
   #body(headers: Headers, rest: Uint8Array, settle: () => void): ReadableStream<Uint8Array<ArrayBuffer>> {

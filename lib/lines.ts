@@ -5,7 +5,8 @@ const MAX_WAITING = 65_536;
 
 /**
  * Writes lines in batches: a write for each costs 60 µs, as much as the rest of a short request. `write` takes as many
- * of the bytes as it can and returns their number. `flush` must be called before the process ends.
+ * of the bytes as it can and returns their number. What it throws on is lost: a log whose reader has gone (a closed
+ * pipe) must not end the service. `flush` must be called before the process ends.
  */
 export function lineWriter(
   write: (bytes: Uint8Array) => number,
@@ -18,7 +19,11 @@ export function lineWriter(
     timer = undefined;
     let bytes = encoder.encode(waiting);
     waiting = "";
-    while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+    try {
+      while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+    } catch {
+      // There is nowhere left to say so.
+    }
   };
   const log = (line: string) => {
     waiting += line + "\n";

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { quote, TapError } from "../lib/errors.ts";
+import { TapError } from "../lib/errors.ts";
 import { refuseStreamFaults } from "../lib/engine/faults.ts";
 import { grouped } from "../lib/engine/group.ts";
 import { stopping } from "../lib/engine/stop.ts";
@@ -7,20 +7,18 @@ import type { EngineRequest } from "../lib/engine/engine.ts";
 import type { Generation } from "../lib/stream/generation.ts";
 import type { Deps, Env } from "./deps.ts";
 import { DEFAULT_MAX_TOKENS } from "./params.ts";
-import { UNWATCHED_MS } from "./whole.ts";
-
-/**
- * How long the head of a stream is held back for an engine that may still refuse, in milliseconds: within it a
- * refusal is a real status, after it an event.
- */
-const HEAD_WAIT_MS = 250;
 
 /** What a route asks for: the engine's request without what is derived here. */
 export type Wanted =
   & Omit<EngineRequest, "id" | "key" | "promptTokens" | "openEnded" | "fault" | "maxTokens">
   & {
-    /** Undefined: 128 from the simulated engine, which never ends by itself; from others all that fits. */
+    /** Undefined: the client set no limit. */
     maxTokens: number | undefined;
+    /**
+     * Tokens of an answer without a limit, or fewer where no more fit. Absent: 128 from the simulated engine, which
+     * never ends by itself; from others all that fits.
+     */
+    defaultMaxTokens?: number;
     fault?: string | undefined;
     streamed: boolean;
     tokensPerEvent?: number;
@@ -36,7 +34,8 @@ export type Wanted =
  */
 export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   const { engine, ledger, settings } = deps;
-  const { streamed, tokensPerEvent = 1, countedTexts = [wanted.prompt], choice = 0, ...asked } = wanted;
+  const { tokensPerEvent = 1, countedTexts = [wanted.prompt], choice = 0, ...rest } = wanted;
+  const { streamed, defaultMaxTokens, ...asked } = rest;
   if (deps.draining()) throw new TapError("shutting_down", "The server is shutting down.", { retryAfter: 1 });
   const fault = c.req.raw.headers.get("x-tokentap-fault") ?? asked.fault;
   if (engine.name !== "simulated") {
@@ -50,7 +49,7 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   if (fault !== undefined && !streamed) refuseStreamFaults(fault);
   const promptTokens = countedTexts.reduce((sum, text) => sum + engine.countTokens(text), 0);
   const limit = Math.min(settings.maxModelLen, engine.contextLength ?? Infinity);
-  const most = engine.name === "simulated" ? DEFAULT_MAX_TOKENS : Infinity;
+  const most = defaultMaxTokens ?? (engine.name === "simulated" ? DEFAULT_MAX_TOKENS : Infinity);
   const maxTokens = asked.maxTokens ?? Math.max(1, Math.min(most, limit - promptTokens));
   if (promptTokens + maxTokens > limit) {
     throw new TapError(
@@ -62,7 +61,7 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   const id = choice === 0 ? c.get("requestId") : `${c.get("requestId")}-${choice}`;
   const generation = ledger.open({
     id,
-    route: c.req.path.length > 60 ? quote(c.req.path) : c.req.path,
+    route: c.req.path,
     streamed,
     model: asked.model ?? settings.model,
     requested: maxTokens,
@@ -73,41 +72,10 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   return generation.start(grouped(stopped, tokensPerEvent), {
     ...asked,
     maxTokens,
-    openEnded: asked.maxTokens === undefined,
+    openEnded: asked.maxTokens === undefined && defaultMaxTokens === undefined,
     id,
     key: c.get("clientId"),
     promptTokens,
     ...(fault === undefined ? {} : { fault }),
   } as EngineRequest);
-}
-
-/**
- * Waits until the engine has said whether the generation starts, but not longer than a quarter of a second, and not
- * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that,
- * and to an unwatched client (see `Env`) not even it. Throws the engine's refusal.
- */
-export async function headReady(c: Context<Env>, generation: Generation): Promise<void> {
-  const { started } = generation;
-  if (started === undefined) return;
-  // Read only here: Deno makes the signal when it is first asked for.
-  const { signal } = c.req.raw;
-  const leave = () => generation.abort();
-  signal.addEventListener("abort", leave, { once: true });
-  if (signal.aborted) leave();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<void>((resolve) =>
-    timer = setTimeout(resolve, c.get("unwatched") ? UNWATCHED_MS : HEAD_WAIT_MS)
-  );
-  try {
-    await Promise.race([started, patience]);
-  } catch (error) {
-    // The client has left, and the engine that ends on that has not failed.
-    if (signal.aborted) return;
-    // Once more through the generation, so that its record has the failure too.
-    generation.poll(() => {});
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", leave);
-  }
 }

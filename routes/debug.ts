@@ -1,7 +1,11 @@
 import { Hono } from "hono";
+import { validator } from "hono-openapi";
+import { z } from "zod";
 import { quote, TapError } from "../lib/errors.ts";
 import type { Deps, Env } from "./deps.ts";
-import { onlyMethods } from "./errors.ts";
+import { onlyMethods, refuseInvalid } from "./errors.ts";
+
+const RecordQuery = z.object({ tokens: z.enum(["0", "1"], { error: "wanted 0 or 1" }).default("0") });
 
 /** `/_debug/*`: what the server really did. */
 export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
@@ -12,13 +16,13 @@ export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
       return c.json({ ...latest.toJSON(), total_generated: ledger.totalGenerated });
     })
     .get("/_debug/requests", (c) => c.json({ requests: ledger.records().map((record) => record.toJSON()) }))
-    .get("/_debug/requests/:id", (c) => {
+    .get("/_debug/requests/:id", validator("query", RecordQuery, refuseInvalid), (c) => {
       const id = c.req.param("id");
       const record = ledger.find(id);
       if (record === undefined) {
         throw new TapError("not_found", `No record of a request ${quote(id)}.`, { param: "id" });
       }
-      const tokens = c.req.query("tokens") === "1" ? { tokens: record.timeline?.toJSON() ?? null } : {};
+      const tokens = c.req.valid("query").tokens === "1" ? { tokens: record.timeline?.toJSON() ?? null } : {};
       return c.json({ ...record.toJSON(), ...tokens });
     })
     .get("/_debug/totals", (c) => {

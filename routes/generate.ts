@@ -5,7 +5,7 @@ import type { Deps, Env } from "./deps.ts";
 import { begin } from "./begin.ts";
 import { onlyMethods, refuseInvalid } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
-import { generateParams } from "./params.ts";
+import { DEFAULT_MAX_TOKENS, generateParams } from "./params.ts";
 import { wholeReply } from "./whole.ts";
 
 /** `POST /generate`: the whole text at once. */
@@ -21,6 +21,7 @@ export function generateRoutes(deps: Deps): Hono<Env> {
         const generation = begin(c, deps, {
           prompt: params.prompt,
           maxTokens: params.max_tokens,
+          defaultMaxTokens: DEFAULT_MAX_TOKENS,
           ttftMs: params.ttft_ms,
           itlMs: params.itl_ms,
           fault: params.fault,

@@ -10,19 +10,17 @@ import type { Env } from "./deps.ts";
  */
 export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHandler<Env> {
   return async (c, next) => {
-    if (c.req.method === "POST") {
-      const type = c.req.raw.headers.get("content-type");
-      if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
-        const came = type === null ? "none" : quote(type, 80);
-        throw new TapError("unsupported_media_type", `Content-Type: wanted application/json, got ${came}.`);
-      }
-      const length = Number(c.req.raw.headers.get("content-length"));
-      if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
-      const { text, apart } = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
-      c.set("unwatched", apart);
-      // hono types the cache by what it holds, and keeps promises in it.
-      c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
+    const type = c.req.raw.headers.get("content-type");
+    if (type === null || !/^application\/json\s*(;|$)/i.test(type)) {
+      const came = type === null ? "none" : quote(type, 80);
+      throw new TapError("unsupported_media_type", `Content-Type: wanted application/json, got ${came}.`);
     }
+    const length = Number(c.req.raw.headers.get("content-length"));
+    if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
+    const { text, apart } = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
+    c.set("unwatched", apart);
+    // hono types the cache by what it holds, and keeps promises in it.
+    c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
     await next();
   };
 }

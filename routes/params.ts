@@ -4,7 +4,7 @@ import type { Settings } from "../lib/config.ts";
 /** The longest delay a request may ask for, in milliseconds. */
 const MAX_DELAY_MS = 3_600_000;
 
-/** Tokens of an answer when the request does not say, and the engine would not end by itself. */
+/** Tokens of an answer when the request does not say. */
 export const DEFAULT_MAX_TOKENS = 128;
 
 /** What both own endpoints take, from a JSON body. */
@@ -14,7 +14,7 @@ export function generateParams({ maxModelLen }: Settings) {
   return z.object({
     prompt: z.string({ error: "wanted a text" }).min(1, "wanted a text that is not empty"),
     max_tokens: z.number({ error: tokens }).int(tokens).min(1, tokens).max(maxModelLen, tokens)
-      .default(Math.min(DEFAULT_MAX_TOKENS, maxModelLen)),
+      .optional(),
     ttft_ms: z.number({ error: delay }).min(0, delay).max(MAX_DELAY_MS, delay).optional(),
     itl_ms: z.number({ error: delay }).min(0, delay).max(MAX_DELAY_MS, delay).optional(),
     fault: z.string({ error: "wanted a text like error@5" }).max(200, "wanted at most 200 characters")

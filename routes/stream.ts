@@ -4,10 +4,11 @@ import { streamBody } from "../lib/stream/body.ts";
 import { plainFormat } from "../lib/stream/plain.ts";
 import { SSE_HEADERS } from "../lib/stream/sse.ts";
 import type { Deps, Env } from "./deps.ts";
-import { begin, headReady } from "./begin.ts";
+import { begin } from "./begin.ts";
 import { onlyMethods, refuseInvalid } from "./errors.ts";
+import { headReady } from "./head_ready.ts";
 import { jsonBody } from "./json_body.ts";
-import { queryParams, type StreamParams, streamParams } from "./params.ts";
+import { DEFAULT_MAX_TOKENS, queryParams, type StreamParams, streamParams } from "./params.ts";
 import { refusePrefetch } from "./prefetch.ts";
 
 /** `GET` and `POST /stream`: each token an event as it comes. */
@@ -18,6 +19,7 @@ export function streamRoutes(deps: Deps): Hono<Env> {
     const generation = begin(c, deps, {
       prompt: params.prompt,
       maxTokens: params.max_tokens,
+      defaultMaxTokens: DEFAULT_MAX_TOKENS,
       ttftMs: params.ttft_ms,
       itlMs: params.itl_ms,
       fault: params.fault,

@@ -34,7 +34,7 @@ Deno.test("a value stands behind its flag or after a sign of equality, which it 
   assertEquals(read("--port=9 --model a=b").port, 9);
   assertEquals(read("--port=9 --model a=b").model, "a=b");
   assertEquals(read("--model=a=b").model, "a=b");
-  assertEquals(read("--model=").model, "");
+  assertEquals(read("--upstream-model=").upstreamModel, "");
 });
 
 Deno.test("the last of a repeated flag counts", () => assertEquals(read("--port 1 --port=2").port, 2));
@@ -83,6 +83,8 @@ const bad: [args: string, says: string][] = [
   ["--engine gpu", '--engine: wanted one of simulated, upstream, llama, got "gpu".'],
   ["--log-format xml", "wanted one of text, json"],
   ["--realtime=maybe", '--realtime: wanted true or false, got "maybe".'],
+  ["--model=", '--model: wanted a text that is not empty, got "".'],
+  ["--host=", '--host: wanted a text that is not empty, got "".'],
   ["--model a\tb", "wanted a line of at most 1024 characters"],
   ["--no-such 1", 'Unknown option "--no-such"; see --help'],
   ["--Port 1", 'Unknown option "--Port"'],

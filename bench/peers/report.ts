@@ -1,4 +1,5 @@
 import type { PacedResult, Result, UnpacedResult } from "../load/job.ts";
+import { shown, textTable } from "../study/table.ts";
 
 /** One measured run of one server. `round` counts from 1. */
 export interface Run {
@@ -128,10 +129,10 @@ export function summaryTable(runs: Run[], reference: string): string {
   const compared = summaries.some((summary) => summary.peer === reference) &&
     summaries.length > 1;
   const cell = (summary: Summary, { title, digits, ratio }: Column) => {
-    const figure = show(summary.medians[title], digits);
-    return ratio && compared ? `${figure} (${show(summary.ratios[title], 2)})` : figure;
+    const figure = shown(summary.medians[title], digits);
+    return ratio && compared ? `${figure} (${shown(summary.ratios[title], 2)})` : figure;
   };
-  return table([
+  return textTable([
     ["server", ...columns.map(({ title }) => title)],
     ...summaries.map((
       summary,
@@ -157,17 +158,10 @@ export function disturbance(runs: Run[]): string {
 /** One run on one line. */
 export function runLine({ peer, round, result }: Run): string {
   const figures = COLUMNS[result.kind].map(({ title, value, digits }) =>
-    `${title} ${show(value(result), digits)}`
+    `${title} ${shown(value(result), digits)}`
   );
   const errors = result.errors.length > 0 ? `\n    problems: ${result.errors.join("; ")}` : "";
   return `  round ${round} ${peer}: ${figures.join(", ")}${errors}`;
-}
-
-function table(rows: string[][]): string {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const pad = (cell: string, column: number) =>
-    column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]);
-  return rows.map((row) => row.map(pad).join("  ").trimEnd()).join("\n");
 }
 
 function median(values: (number | null)[]): number | null {
@@ -179,8 +173,4 @@ function median(values: (number | null)[]): number | null {
 
 function divide(value: number | null, base: number | null): number | null {
   return value === null || base === null || base === 0 ? null : value / base;
-}
-
-function show(value: number | null, digits: number): string {
-  return value === null ? "n/a" : value.toFixed(digits);
 }

@@ -1,4 +1,4 @@
-import { createParser } from "eventsource-parser";
+import { EventFeed } from "../event_feed.ts";
 
 /** One event of the stream, as the wire gave it. */
 export interface StreamEvent {
@@ -39,9 +39,6 @@ export class BodyBrokenError extends Error {
 
 const DEFAULT_MAX_EVENT_LENGTH = 1024 * 1024;
 
-// What the parser counts on top of an event's data while a line is open: "data: " and a line end.
-const LINE_OVERHEAD = 8;
-
 /**
  * Reads server-sent events from `body`: one array for each read that completed at least one event.
  *
@@ -64,22 +61,9 @@ export async function* readEvents(
 
   let events: StreamEvent[] = [];
   let at = 0;
-  let tooLarge = false;
-  const parser = createParser({
-    maxBufferSize: maxEventLength + LINE_OVERHEAD,
-    onEvent({ event, data }) {
-      // An event that came whole within one read never sat in the parser's buffer, so its limit did not apply.
-      if (data.length > maxEventLength) tooLarge = true;
-      if (tooLarge) return;
-      events.push(event === undefined ? { data, at } : { event, data, at });
-    },
-    onError(error) {
-      // The other kinds (unknown field, bad retry) are lines that the rules say to ignore.
-      if (error.type === "max-buffer-size-exceeded") tooLarge = true;
-    },
-  });
-  // The parser strips the one byte order mark itself; a decoder that did so as well would strip two.
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const feed = new EventFeed((event, data) => {
+    events.push(event === undefined ? { data, at } : { event, data, at });
+  }, maxEventLength);
 
   const reader = body.getReader();
   let ended = false;
@@ -96,17 +80,16 @@ export async function* readEvents(
       at = now();
       signal?.throwIfAborted();
       if (done) break;
-      parser.feed(decoder.decode(value, { stream: true }));
+      feed.push(value);
       if (events.length > 0) {
         const batch = events;
         events = [];
         yield batch;
       }
-      if (tooLarge) throw new EventTooLargeError(maxEventLength);
+      if (feed.tooLarge) throw new EventTooLargeError(maxEventLength);
     }
     ended = true;
-    // Two line ends close whatever is open: the first the line, the second the event.
-    parser.feed(decoder.decode() + "\n\n");
+    feed.end();
     for (const event of events) event.unterminated = true;
     if (events.length > 0) yield events;
   } finally {

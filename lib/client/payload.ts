@@ -1,3 +1,5 @@
+import { asText, isCount, isObject } from "../json.ts";
+
 /** Token usage as the server reported it; other fields are kept as sent. */
 export interface Usage {
   prompt_tokens?: number;
@@ -29,8 +31,6 @@ export type Payload =
   | { kind: "choices"; choices: Choice[]; usage?: Usage }
   /** Valid, but nothing this client knows: ignored, as servers add events of their own. */
   | { kind: "other" };
-
-type Json = Record<string, unknown>;
 
 /**
  * Reads one event: the plain form `{"token":"…"}`, OpenAI chat chunks, OpenAI completions, errors of each, `[DONE]`.
@@ -90,16 +90,4 @@ function malformed(data: string): Payload {
     kind: "error",
     error: { code: "malformed", message: `expected a JSON object as data, got: ${shown}` },
   };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isInteger(value) && value >= 0;
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

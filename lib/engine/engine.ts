@@ -32,6 +32,8 @@ export interface EngineRequest {
   readonly prompt: string;
   /** The whole conversation when the request came as a chat; `prompt` is then its last user message. */
   readonly messages?: readonly ChatMessage[];
+  /** The prompt is to be gone on with as it stands, not answered: an upstream server has a route for each. */
+  readonly continuation?: boolean;
   readonly maxTokens: number;
   /** The client set no limit: `maxTokens` is only what still fits, and an upstream server is to use its own. */
   readonly openEnded?: boolean;
@@ -42,8 +44,11 @@ export interface EngineRequest {
   readonly seed?: number;
   readonly temperature?: number;
   readonly topP?: number;
+  readonly topK?: number;
+  readonly minP?: number;
   readonly presencePenalty?: number;
   readonly frequencyPenalty?: number;
+  readonly repetitionPenalty?: number;
   readonly stop?: readonly string[];
   readonly minTokens?: number;
   readonly ignoreEos?: boolean;

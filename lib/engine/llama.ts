@@ -1,11 +1,12 @@
 import { TapError } from "../errors.ts";
-import { Batch, type Member } from "./batch.ts";
+import { Batch } from "./batch.ts";
 import type { Engine, EngineRequest, Token, Watch } from "./engine.ts";
 import { awake } from "./llama/awake.ts";
 import type { LlamaBinding, LlamaContext, LlamaModel, LlamaSampler, SamplerConfig } from "./llama/binding.ts";
 import { chatRenderer } from "./llama/chat.ts";
 import { Decoder } from "./llama/decoder.ts";
 import { Pieces } from "./llama/pieces.ts";
+import { Seat } from "./llama/seat.ts";
 
 export interface LlamaOptions {
   /** Generations that run at once; each has its share of the cache, so memory grows with it. Default 4. */
@@ -90,10 +91,12 @@ export class LlamaEngine implements Engine {
   }
 
   /**
-   * Throws `context_length` when prompt and answer do not fit, and `invalid_request` when there is no prompt or the
-   * chat does not fit the model's template. The tokens reject with `rate_limit` when the queue is full.
+   * Throws `context_length` when prompt and answer do not fit, and `invalid_request` when there is no prompt, the chat
+   * does not fit the model's template, or something is asked for that the sampler is not set up for.
+   * The tokens reject with `rate_limit` when the queue is full.
    */
   generate(request: EngineRequest, signal: AbortSignal, watch: Watch): AsyncGenerator<Token, void, void> {
+    refuseUnsampled(request);
     const prompt = this.#promptOf(request);
     const maxTokens = request.openEnded
       ? Math.max(1, Math.min(request.maxTokens, this.contextLength - prompt.length))
@@ -192,7 +195,7 @@ export class LlamaEngine implements Engine {
       });
     }
     // An empty prompt needs something to follow, also where the model does not ask for a start token.
-    return model.shouldPrependBosToken() || tokens.length === 0 ? Uint32Array.of(start, ...tokens) : tokens;
+    return model.shouldPrependBosToken() || tokens.length === 0 ? withFirst(start, tokens) : tokens;
   }
 }
 
@@ -210,24 +213,31 @@ function sizesOf(model: LlamaModel, { sequences = 4, contextLength = 8192 }: Lla
   };
 }
 
-/** A generation's place: in the queue first, then in a sequence. */
-class Seat implements Member {
-  /** Resolves when a sequence is free, or `signal` aborted. */
-  readonly taken: Promise<void>;
-  admitted!: () => void;
-
-  constructor(signal: AbortSignal) {
-    this.taken = new Promise((resolve) => {
-      this.admitted = () => {
-        signal.removeEventListener("abort", resolve as () => void);
-        resolve();
-      };
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", resolve as () => void, { once: true });
-    });
-  }
-}
-
 function mustGoOn({ ignoreEos, minTokens = 0 }: Partial<EngineRequest>, generated: number): boolean {
   return ignoreEos === true || generated < minTokens;
+}
+
+/** Not by a spread: a prompt may have more tokens than a call takes arguments. */
+function withFirst(token: number, tokens: Uint32Array): Uint32Array {
+  const all = new Uint32Array(tokens.length + 1);
+  all[0] = token;
+  all.set(tokens, 1);
+  return all;
+}
+
+/** The sampler is set up without these: to pass over them would be to give another answer than was asked for. */
+function refuseUnsampled(request: EngineRequest): void {
+  const { presencePenalty = 0, frequencyPenalty = 0, repetitionPenalty = 1, topK = 0, minP = 0 } = request;
+  const refuse = (param: string, neutral: number, came: number) => {
+    if (came === neutral) return;
+    throw new TapError("invalid_request", `${param}: wanted ${neutral} with this engine, got ${came}.`, {
+      param,
+    });
+  };
+  refuse("presence_penalty", 0, presencePenalty);
+  refuse("frequency_penalty", 0, frequencyPenalty);
+  refuse("repetition_penalty", 1, repetitionPenalty);
+  // Both say that all tokens count.
+  refuse("top_k", 0, topK === -1 ? 0 : topK);
+  refuse("min_p", 0, minP);
 }

@@ -46,8 +46,8 @@ export abstract class PollableTokens implements TokenSource {
 }
 
 /**
- * A plain async generator as a `TokenSource`. It is asked for a token only when polled, so it is never more than one
- * token ahead of its reader.
+ * A plain async generator as a `TokenSource`. It is asked for its first token at once, which tells whether it starts,
+ * and for each further one only when polled, so it is never more than one token ahead of its reader.
  */
 class PolledGenerator extends PollableTokens {
   readonly #started: Promise<void>;

@@ -5,7 +5,11 @@ export type Unframe = (piece: Uint8Array | null) => { payload: Uint8Array; done:
 
 const NOTHING = new Uint8Array(0);
 
-/** How the body of a response with these headers is framed: by chunks, by its length, or by the connection's end. */
+/**
+ * How the body of a response with these headers is framed: by chunks, by its length, or by the connection's end.
+ *
+ * @throws {Error} for a length that is none: where the body ends cannot be known
+ */
 export function framing(headers: Headers): Unframe {
   if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) {
     const chunks = new ChunkedDecoder();
@@ -16,6 +20,7 @@ export function framing(headers: Headers): Unframe {
   }
   const length = headers.get("content-length");
   if (length !== null) {
+    if (!/^\d{1,15}$/.test(length)) throw new Error(`expected a content-length in digits, got "${length}"`);
     let left = Number(length);
     return (piece) => {
       if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);

@@ -1,3 +1,5 @@
+const MAX_HEAD_BYTES = 64 * 1024;
+
 /** A request as one array, so that it can be one write. */
 export function requestBytes(
   method: string,
@@ -17,23 +19,58 @@ export function requestBytes(
   return whole;
 }
 
+/** A response's head, and what came of its body together with it. */
+export interface ResponseHead {
+  status: number;
+  headers: Headers;
+  rest: Uint8Array;
+}
+
+/**
+ * Reads the head of a response. `read` gives what came, valid until its next call, or null at the connection's end.
+ *
+ * @throws {Error} when the connection ends first, or this is not HTTP/1.x
+ */
+export async function readHead(read: () => Promise<Uint8Array | null>): Promise<ResponseHead> {
+  let held = new Uint8Array(0);
+  for (;;) {
+    const end = endOfHead(held);
+    if (end >= 0) {
+      const head = parseHead(new TextDecoder("latin1").decode(held.subarray(0, end)));
+      held = held.slice(end + 4);
+      // 1xx only announces the real one.
+      if (head.status >= 200) return { ...head, rest: held };
+      continue;
+    }
+    // Only what holds no whole head is too long: one read may bring a head and much of its body.
+    if (held.length >= MAX_HEAD_BYTES) {
+      throw new Error(`expected a response head under ${MAX_HEAD_BYTES} bytes`);
+    }
+    const piece = await read();
+    if (piece === null) throw new Error("the connection was closed before the response's head was complete");
+    const longer = new Uint8Array(held.length + piece.length);
+    longer.set(held);
+    longer.set(piece, held.length);
+    held = longer;
+  }
+}
+
 /** Where the blank line that ends a head begins, or -1. */
-export function endOfHead(bytes: Uint8Array): number {
+function endOfHead(bytes: Uint8Array): number {
   for (let i = 0; i + 3 < bytes.length; i++) {
     if (bytes[i] === 13 && bytes[i + 1] === 10 && bytes[i + 2] === 13 && bytes[i + 3] === 10) return i;
   }
   return -1;
 }
 
-/** @throws {Error} when the head is none of HTTP/1.x */
-export function parseHead(head: string): { status: number; responseHeaders: Headers } {
+function parseHead(head: string): { status: number; headers: Headers } {
   const [statusLine, ...lines] = head.split("\r\n");
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1];
   if (!status) throw new Error(`expected an HTTP/1.1 status line, got "${statusLine.slice(0, 80)}"`);
-  const responseHeaders = new Headers();
+  const headers = new Headers();
   for (const line of lines) {
     const colon = line.indexOf(":");
-    if (colon > 0) responseHeaders.append(line.slice(0, colon), line.slice(colon + 1).trim());
+    if (colon > 0) headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
   }
-  return { status: Number(status), responseHeaders };
+  return { status: Number(status), headers };
 }

@@ -14,6 +14,9 @@ import type { Clock } from "../engine/pacer.ts";
 import { pollable, PollableTokens } from "../engine/pollable.ts";
 import type { GenerationRecord } from "./record.ts";
 
+/** Tokens that are drained in one turn of the event loop when disconnects are ignored. */
+const DRAINED_AT_ONCE = 256;
+
 /** What a generation tells its ledger. */
 export interface GenerationObserver {
   /** `tokens` more were produced, whatever becomes of them. */
@@ -184,7 +187,9 @@ export class Generation extends PollableTokens implements Watch {
   /** The fault of servers that do not stop, on purpose: the engine goes on to its end for nobody. */
   #drain = (): void => {
     try {
-      for (;;) {
+      for (let taken = 0;; taken++) {
+        // An engine that always has a token ready must not keep the event loop.
+        if (taken === DRAINED_AT_ONCE) return this.#clock.at(this.#clock.now(), { fire: this.#drain });
         const polled = this.#source === undefined ? ENDED : this.#source.poll(this.#drain);
         if (polled === PENDING) return;
         if (polled === ENDED) break;

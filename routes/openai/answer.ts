@@ -8,8 +8,9 @@ import type { Generation } from "../../lib/stream/generation.ts";
 import type { OpenAIStream } from "../../lib/stream/openai_chunks.ts";
 import { openaiUsage } from "../../lib/stream/openai_usage.ts";
 import { SSE_HEADERS } from "../../lib/stream/sse.ts";
-import { begin, headReady, type Wanted } from "../begin.ts";
+import { begin, type Wanted } from "../begin.ts";
 import type { Deps, Env } from "../deps.ts";
+import { headReady } from "../head_ready.ts";
 import type { SharedParams } from "./params.ts";
 import { wholeReply } from "../whole.ts";
 import { modelFor } from "./served_model.ts";
@@ -25,16 +26,21 @@ export interface AnswerForm {
   choice(index: number, all: Collected): Record<string, unknown>;
 }
 
+/** What each of the two routes takes from its body in a way of its own. */
+type Asked = Pick<
+  Wanted,
+  "prompt" | "messages" | "continuation" | "countedTexts" | "maxTokens" | "defaultMaxTokens"
+>;
+
 /** Answers a request, streamed or not, with as many generations as it wants answers. */
 export async function answer(
   c: Context<Env>,
   deps: Deps,
   params: SharedParams,
-  asked: Pick<Wanted, "prompt" | "messages" | "countedTexts" | "maxTokens">,
+  asked: Asked,
   form: AnswerForm,
 ): Promise<Response> {
   const { clock, settings, turn } = deps;
-  const { signal } = c.req.raw;
   const model = modelFor(deps, params.model);
   const generations = beginAll(c, deps, params, asked);
   const records = generations.map(({ record }) => record);
@@ -60,6 +66,8 @@ export async function answer(
     return new Response(body, { headers: SSE_HEADERS });
   }
 
+  // Read only here: Deno makes the signal when it is first asked for.
+  const { signal } = c.req.raw;
   const work = forAll(generations, (generation) => collect(generation, turn, signal)).then((answers) => {
     const choices = answers.map((all, index) => ({
       ...form.choice(index, all),
@@ -76,7 +84,7 @@ function beginAll(
   c: Context<Env>,
   deps: Deps,
   params: SharedParams,
-  asked: Pick<Wanted, "prompt" | "messages" | "countedTexts" | "maxTokens">,
+  asked: Asked,
 ): Generation[] {
   const wanted = {
     ...asked,
@@ -88,8 +96,11 @@ function beginAll(
     tokensPerEvent: params.tokens_per_event,
     temperature: params.temperature ?? undefined,
     topP: params.top_p ?? undefined,
+    topK: params.top_k ?? undefined,
+    minP: params.min_p ?? undefined,
     presencePenalty: params.presence_penalty ?? undefined,
     frequencyPenalty: params.frequency_penalty ?? undefined,
+    repetitionPenalty: params.repetition_penalty ?? undefined,
     stop: params.stop ?? undefined,
     minTokens: params.min_tokens ?? undefined,
     ignoreEos: params.ignore_eos ?? undefined,

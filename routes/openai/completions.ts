@@ -29,7 +29,9 @@ export function completionsRoutes(deps: Deps): Hono<Env> {
         const params = c.req.valid("json");
         return answer(c, deps, params, {
           prompt: params.prompt,
-          maxTokens: params.max_tokens ?? DEFAULT_MAX_TOKENS,
+          continuation: true,
+          maxTokens: params.max_tokens ?? undefined,
+          defaultMaxTokens: DEFAULT_MAX_TOKENS,
         }, form);
       },
     )

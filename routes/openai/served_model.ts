@@ -1,10 +1,9 @@
 import { quote, TapError } from "../../lib/errors.ts";
 import type { Deps } from "../deps.ts";
 
-/** The name under which clients see the model. A model file's folder is nobody's business. */
+/** The name under which clients see the model. */
 export function servedModel({ engine, settings }: Deps): string {
-  if (engine.name === "upstream") return settings.upstreamModel || settings.model;
-  return engine.name === "llama" ? settings.model.split(/[\\/]/).at(-1)! : settings.model;
+  return engine.name === "upstream" ? settings.upstreamModel || settings.model : settings.model;
 }
 
 /**

@@ -1,21 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ChunkedDecoder } from "../../lib/http/chunked.ts";
 import { everyCut } from "../helpers/cut_body.ts";
+import { dechunk } from "../helpers/dechunk.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-function decode(pieces: Uint8Array[]) {
-  const decoder = new ChunkedDecoder();
-  const text = new TextDecoder();
-  return {
-    text: pieces.map((piece) => text.decode(decoder.push(piece), { stream: true })).join(""),
-    done: decoder.done,
-  };
-}
-
 Deno.test("a chunked body decodes the same at every cut, extensions and trailers included", () => {
   for (const pieces of everyCut(bytesOf("5\r\nhel\nl\r\nA;x=1\r\no, world\r\n\r\n0\r\nTrailer: 1\r\n\r\n"))) {
-    assertEquals(decode(pieces), { text: "hel\nlo, world\r\n", done: true });
+    assertEquals(dechunk(pieces), { text: "hel\nlo, world\r\n", done: true });
   }
 });
 
@@ -25,12 +17,12 @@ Deno.test("the chunks of one read are one piece", () => {
 
 Deno.test("a body is not done before its closing chunk and trailer are", () => {
   const wire = bytesOf("1\r\na\r\n0\r\nTrailer: 1\r\n\r\n");
-  for (let length = 0; length < wire.length; length++) assert(!decode([wire.subarray(0, length)]).done);
+  for (let length = 0; length < wire.length; length++) assert(!dechunk([wire.subarray(0, length)]).done);
 });
 
 Deno.test("broken framing is an error that shows what came", () => {
-  assertThrows(() => decode([bytesOf("hello\r\n")]), Error, 'hexadecimal, got "hello"');
-  assertThrows(() => decode([bytesOf("-1\r\n")]), Error, 'got "-1"');
-  assertThrows(() => decode([bytesOf("1\r\nab\r\n")]), Error, 'after a chunk, got "b"');
-  assertThrows(() => decode([bytesOf("0".repeat(9000))]), Error, "under 8192 bytes");
+  assertThrows(() => dechunk([bytesOf("hello\r\n")]), Error, 'hexadecimal, got "hello"');
+  assertThrows(() => dechunk([bytesOf("-1\r\n")]), Error, 'got "-1"');
+  assertThrows(() => dechunk([bytesOf("1\r\nab\r\n")]), Error, 'after a chunk, got "b"');
+  assertThrows(() => dechunk([bytesOf("0".repeat(9000))]), Error, "under 8192 bytes");
 });

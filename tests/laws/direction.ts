@@ -22,7 +22,7 @@ const ROOMS: Room[] = [
   },
   { at: "lib/stream/", files: ["lib/*", "lib/engine/", "lib/stream/"], packages: ["zod"] },
   { at: "lib/client/", files: ["lib/*", "lib/client/"], packages: ["zod", "eventsource-parser"] },
-  { at: "lib/*", files: ["lib/*"], packages: ["zod"] },
+  { at: "lib/*", files: ["lib/*"], packages: ["zod", "eventsource-parser"] },
 ];
 
 /** Imports point down: main → routes → lib, bench → lib, and within lib as the table says. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Engine, Token } from "../../lib/engine/engine.ts";
 import { generate } from "../../lib/engine/vocabulary.ts";
+import { HOSTILE_TOKENS } from "../helpers/hostile_tokens.ts";
 import { plainEngine, startService } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
 import { until } from "../helpers/until.ts";
@@ -124,14 +125,7 @@ Deno.test("without stream the answer comes whole, in the form of the API, with i
 
 Deno.test("awkward tokens come back the same, in one data line each, from both routes", async () => {
   const tokens = [
-    "\n",
-    "\r",
-    "\r\n\r\n",
-    "data: [DONE]",
-    ":",
-    "\u2028",
-    "\0",
-    '"}\n\ndata: {"x":1}',
+    ...HOSTILE_TOKENS,
     " 안녕🙂",
   ];
   await using service = startService({

@@ -174,7 +174,7 @@ Deno.test("R4: a body of 50 MB is 413 while it is still arriving, with and witho
   assertLess(after - before, 40, `memory grew from ${before} to ${after} MB`);
 });
 
-Deno.test("R4: hostile bodies sent 100 times leave memory flat", async () => {
+Deno.test("R4: hostile bodies sent 150 times leave memory flat", async () => {
   await using service = await spawnService();
   const bodies = [deep("[", "]"), `{"prompt":"${"a".repeat(900_000)}"}`, "[".repeat(500_000)];
   const round = async () => {
@@ -188,10 +188,20 @@ Deno.test("R4: hostile bodies sent 100 times leave memory flat", async () => {
       await response.text();
     }
   };
-  for (let i = 0; i < 10; i++) await round();
-  const before = await residentMb(service.pid);
-  for (let i = 0; i < 23; i++) await round();
-  assertLess(await residentMb(service.pid) - before, 50);
+  const rounds = async (count: number) => {
+    const looks: number[] = [];
+    for (let i = 0; i < count; i++) {
+      await round();
+      looks.push(await residentMb(service.pid));
+    }
+    // What lies there to be collected differs by more than the bound from one look to the next.
+    return Math.min(...looks);
+  };
+  // Until then the heap grows because it may.
+  await rounds(75);
+  const before = await rounds(25);
+  await rounds(25);
+  assertLess(await rounds(25) - before, 50);
 });
 
 Deno.test("R6: 50 bodies that arrive a byte at a time are 408 after the limit, and others are unharmed", async () => {

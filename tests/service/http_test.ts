@@ -59,6 +59,19 @@ Deno.test("a method that a path does not have is 405 in the one error shape, wit
   }
 });
 
+Deno.test("what /_debug/requests/ID does not know of its query's tokens is 400", async () => {
+  await using service = startService();
+  const headers = { "X-Request-Id": "r" };
+  await (await fetch(`${service.url}/stream?prompt=a&max_tokens=1`, { headers })).text();
+  for (const [query, times] of [["", 0], ["?tokens=0", 0], ["?tokens=1", 1]] as const) {
+    const record = await (await fetch(`${service.url}/_debug/requests/r${query}`)).json();
+    assertEquals([query, record.tokens?.length ?? 0], [query, times]);
+  }
+  const response = await fetch(`${service.url}/_debug/requests/r?tokens=yes`);
+  const { code, param } = await errorOf(response);
+  assertEquals([response.status, code, param], [400, "invalid_request", "tokens"]);
+});
+
 Deno.test("HEAD has the head of a GET and no body", async () => {
   await using service = startService();
   for (const [path, status] of [["/health", 200], ["/_debug/totals", 200], ["/nothing", 404]] as const) {

@@ -10,11 +10,11 @@ import { REQUEST, ScriptedEngine } from "../helpers/scripted_engine.ts";
 const clock = new ManualClock();
 const opening = { id: "id", route: "/generate", streamed: false, model: "m", requested: 9, promptTokens: 1 };
 
-function setUp() {
+function setUp(maxLength?: number) {
   const engine = new ScriptedEngine(clock);
   const generation = new Ledger({ clock }).open(opening).start(engine, REQUEST);
   const leaving = new AbortController();
-  const collecting = collect(generation, new Turn(), leaving.signal);
+  const collecting = collect(generation, new Turn(), leaving.signal, maxLength);
   return { tokens: engine.tokens, record: generation.record, leaving, collecting };
 }
 
@@ -112,3 +112,11 @@ for (const [what, make] of endless) {
     assertEquals(record.outcome, "aborted");
   });
 }
+
+Deno.test("an answer longer than what may be held fails, and its engine is stopped", async () => {
+  const { tokens, record, collecting } = setUp(3);
+  tokens.give("ab", "cd", "ef");
+  const error = await assertRejects(() => collecting, TapError, "wanted at most 3 characters");
+  assertEquals([error.code, record.outcome, record.error], ["upstream_error", "failed", "upstream_error"]);
+  assertEquals(tokens.returns, 1);
+});

@@ -4,16 +4,10 @@ import { MALFORMED } from "../../lib/stream/format.ts";
 import { plainFormat } from "../../lib/stream/plain.ts";
 import { cutInsideCharacter } from "../../lib/stream/split.ts";
 import { encode, SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, sseEvent } from "../../lib/stream/sse.ts";
+import { HOSTILE_TOKENS } from "../helpers/hostile_tokens.ts";
 
 const HOSTILE = [
-  "\n",
-  "\r",
-  "\r\n\r\n",
-  "data: [DONE]",
-  ":",
-  "\u2028",
-  "\0",
-  '"}\n\ndata: {"x":1}',
+  ...HOSTILE_TOKENS,
   " world",
   "",
   "\ud800",

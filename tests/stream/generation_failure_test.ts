@@ -75,6 +75,18 @@ Deno.test("told to ignore disconnects, the engine goes on to its end for nobody,
   assertEquals(record.toJSON().stop_ms, 60);
 });
 
+Deno.test("told to ignore disconnects, an engine that always has a token ready is drained a part in each turn", () => {
+  const { clock, engine, record, generation } = loneGeneration({ ignoreDisconnects: true });
+  generation.start(engine, REQUEST);
+  const { tokens } = engine;
+  tokens.give(...Array.from({ length: 600 }, () => "a"));
+  tokens.end();
+  generation.abort();
+  assertEquals(record.outcome, "running");
+  clock.advance(1);
+  assertEquals(record.outcome, "aborted");
+});
+
 Deno.test("told to ignore disconnects, an engine that fails for nobody is reported, returned and aborted", async () => {
   const { observer, generation, start } = loneGeneration({ ignoreDisconnects: true });
   const { tokens } = start();

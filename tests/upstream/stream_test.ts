@@ -199,6 +199,11 @@ const USAGES: Record<string, { steps: string[]; usage: [number, number]; generat
     usage: [4, 6],
     generated: 6,
   },
+  "a running count that is no count": {
+    steps: [delta("a", numbers(4, Number.MAX_SAFE_INTEGER)), delta("b", numbers(4, 2)), finish(), DONE],
+    usage: [4, 2],
+    generated: 2,
+  },
   "two reports": {
     steps: [delta("a"), usage(1, 1), finish(), usage(4, 7), DONE],
     usage: [4, 7],

@@ -1,3 +1,4 @@
+import { asText, isCount, isObject, type Json } from "../../json.ts";
 import type { FinishReason, Usage } from "../engine.ts";
 import { connectionError } from "./refusal.ts";
 
@@ -12,8 +13,6 @@ export interface Chunk {
 }
 
 export type Heard = Chunk | "done" | { error: unknown };
-
-type Json = Record<string, unknown>;
 
 /**
  * Reads one event of a chat or completions stream. Runs once per token, so the few fields are checked by hand: a
@@ -64,16 +63,4 @@ function usageOf({ prompt_tokens, completion_tokens }: Json): Usage | undefined 
     prompt_tokens: isCount(prompt_tokens) ? prompt_tokens : 0,
     completion_tokens: isCount(completion_tokens) ? completion_tokens : 0,
   };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

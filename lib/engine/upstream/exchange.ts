@@ -1,5 +1,5 @@
 import { framing, type Unframe } from "../../http/framing.ts";
-import { endOfHead, parseHead } from "../../http/head.ts";
+import { readHead } from "../../http/head.ts";
 
 /** An open connection, in the form in which `Deno.Conn` is one. */
 export interface Connection {
@@ -24,7 +24,6 @@ export type Connect = (signal: AbortSignal) => Promise<Connection>;
 
 /** Enough for a token's event many times over; each open stream holds one. */
 const READ_BYTES = 8 * 1024;
-const MAX_HEAD_BYTES = 64 * 1024;
 
 /**
  * One HTTP/1.1 request and its response on a connection of its own.
@@ -46,29 +45,10 @@ export class Exchange {
   /** Sends the request and reads the head of its response. Throws when the connection breaks or this is not HTTP/1.1. */
   async send(request: Uint8Array): Promise<{ status: number; headers: Headers }> {
     for (let at = 0; at < request.length;) at += await this.#connection.write(request.subarray(at));
-    let held = new Uint8Array(0);
-    while (held.length < MAX_HEAD_BYTES) {
-      const end = endOfHead(held);
-      if (end < 0) {
-        const size = await this.#connection.read(this.#buffer);
-        if (size === null) {
-          throw new Error("the connection was closed before the response's head was complete");
-        }
-        const longer = new Uint8Array(held.length + size);
-        longer.set(held);
-        longer.set(this.#buffer.subarray(0, size), held.length);
-        held = longer;
-        continue;
-      }
-      const { status, responseHeaders } = parseHead(new TextDecoder("latin1").decode(held.subarray(0, end)));
-      held = held.subarray(end + 4);
-      // 1xx only announces the real one.
-      if (status < 200) continue;
-      this.#rest = held;
-      this.#unframe = framing(responseHeaders);
-      return { status, headers: responseHeaders };
-    }
-    throw new Error(`the response's head was longer than ${MAX_HEAD_BYTES} bytes`);
+    const { status, headers, rest } = await readHead(() => this.#receive());
+    this.#rest = rest;
+    this.#unframe = framing(headers);
+    return { status, headers };
   }
 
   /** True when a part of the body came together with the head, so that `read` need not wait. */
@@ -81,12 +61,9 @@ export class Exchange {
    */
   async read(): Promise<Uint8Array | null> {
     while (!this.#done) {
-      let piece: Uint8Array | null | undefined = this.#rest;
+      // An empty rest still asks the framing whether the body has ended already.
+      const piece = this.#rest ?? await this.#receive();
       this.#rest = undefined;
-      if (piece === undefined) {
-        const size = await this.#connection.read(this.#buffer);
-        piece = size === null ? null : this.#buffer.subarray(0, size);
-      }
       const { payload, done } = this.#unframe(piece);
       this.#done = done;
       if (payload.length > 0) return payload;
@@ -109,5 +86,10 @@ export class Exchange {
       // Cut off: what there is may do.
     }
     return text;
+  }
+
+  async #receive(): Promise<Uint8Array | null> {
+    const size = await this.#connection.read(this.#buffer);
+    return size === null ? null : this.#buffer.subarray(0, size);
   }
 }

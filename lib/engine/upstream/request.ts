@@ -39,20 +39,25 @@ export function upstreamRequest(request: EngineRequest, upstream: Upstream): Uin
     "user-agent": "tokentap",
   });
   if (upstream.apiKey !== undefined) headers.set("authorization", `Bearer ${upstream.apiKey}`);
-  const url = new URL(`${upstream.url}/chat/completions`);
-  return requestBytes("POST", url, headers, JSON.stringify(chatBody(request, upstream)));
+  const url = new URL(`${upstream.url}/${request.continuation ? "" : "chat/"}completions`);
+  return requestBytes("POST", url, headers, JSON.stringify(bodyOf(request, upstream)));
 }
 
-function chatBody(request: EngineRequest, { model, fallbackModel }: Upstream): Record<string, unknown> {
+function bodyOf(request: EngineRequest, { model, fallbackModel }: Upstream): Record<string, unknown> {
   // JSON leaves out what is undefined: what the client did not set is the upstream's to decide.
   return {
     model: model || request.model || fallbackModel,
-    messages: request.messages ?? [{ role: "user", content: request.prompt }],
+    ...request.continuation
+      ? { prompt: request.prompt }
+      : { messages: request.messages ?? [{ role: "user", content: request.prompt }] },
     max_tokens: request.openEnded ? undefined : request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
+    top_k: request.topK,
+    min_p: request.minP,
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
+    repetition_penalty: request.repetitionPenalty,
     stop: request.stop?.length ? request.stop : undefined,
     seed: request.seed,
     min_tokens: request.minTokens,

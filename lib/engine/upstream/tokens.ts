@@ -1,10 +1,10 @@
 import { TapError } from "../../errors.ts";
+import { EventFeed } from "../../event_feed.ts";
 import { ENDED, type FinishReason, PENDING, type Polled, type Watch } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import { PollableTokens } from "../pollable.ts";
 import { type Chunk, parseChunk } from "./chunk.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
-import { EventFeed } from "./event_feed.ts";
 import { type Connect, type Connection, Exchange } from "./exchange.ts";
 import { connectionError, notConnected, refusal, streamError } from "./refusal.ts";
 import { TokenQueue } from "./token_queue.ts";
@@ -124,6 +124,7 @@ export class UpstreamTokens extends PollableTokens {
       if (this.#over || bytes === null) return;
       this.#readAt = this.#clock.now();
       feed.push(bytes);
+      if (feed.tooLarge) throw connectionError(`sent an event of more than ${MAX_EVENT_LENGTH} characters`);
       if (this.#over) return;
       this.#announce();
       this.#started.resolve();
@@ -145,8 +146,10 @@ export class UpstreamTokens extends PollableTokens {
   }
 
   #take({ text, reasoning, usage }: Chunk): void {
-    // A server that states a running count knows better than we do what a delta is worth.
-    const tokens = Math.max(1, (usage?.completion_tokens ?? 0) - this.#produced);
+    // A server that states a running count knows better than we do what a delta is worth; more tokens than an event can
+    // have characters is no count, and each is to be counted and timed.
+    const growth = (usage?.completion_tokens ?? 0) - this.#produced;
+    const tokens = growth > 1 && growth <= MAX_EVENT_LENGTH ? growth : 1;
     this.#produced += tokens;
     this.#watch.produced(tokens, this.#readAt, this.#readAt);
     if (reasoning !== "") this.#queue.thought(reasoning, tokens);

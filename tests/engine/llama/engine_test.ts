@@ -112,6 +112,34 @@ Deno.test("temperature, seed and top_p reach the sampler; without them the likel
   assertEquals(configs, [{ temperature: 0, seed: 0 }, { temperature: 0.5, seed: 4294967295, topP: 0.9 }]);
 });
 
+Deno.test("what the sampler is not set up for is refused by name; a neutral value asks for nothing", async () => {
+  const { engine } = await alphabet();
+  const refused = [
+    ["presence_penalty", { presencePenalty: 1 }],
+    ["frequency_penalty", { frequencyPenalty: -0.5 }],
+    ["repetition_penalty", { repetitionPenalty: 1.1 }],
+    ["top_k", { topK: 40 }],
+    ["min_p", { minP: 0.1 }],
+  ] as const;
+  for (const [param, more] of refused) {
+    const error = assertThrows(() => engine.generate(request("a", 1, more), never, new Seen()), TapError);
+    assertEquals([error.code, error.param], ["invalid_request", param]);
+  }
+  const none = { presencePenalty: 0, frequencyPenalty: 0, repetitionPenalty: 1, topK: -1, minP: 0 };
+  assertEquals(countOf(await all(engine.generate(request("a", 1, none), never, new Seen()))), 1);
+});
+
+Deno.test("a prompt of more tokens than a call takes arguments gets its start token", async () => {
+  const { engine } = await alphabet({ trainContextSize: 300_000 }, { contextLength: 300_000 });
+  // Never started: what is asked here is only that the prompt is put together.
+  engine.generate(request("a".repeat(200_000), 1), never, new Seen());
+  const error = assertThrows(
+    () => engine.generate(request("a".repeat(200_000), 100_000), never, new Seen()),
+    TapError,
+  );
+  assertEquals(error.message.includes("the prompt has 200001"), true);
+});
+
 Deno.test("who leaves the queue has taken no sequence, and the next in line gets the free one", async () => {
   const { engine } = await alphabet({}, { sequences: 1 });
   const first = engine.generate(request("a", 2), never, new Seen());

@@ -1,0 +1,11 @@
+import { ChunkedDecoder } from "../../lib/http/chunked.ts";
+
+/** The text of a chunked body that came in these pieces, and whether its end was seen. */
+export function dechunk(pieces: Uint8Array[]): { text: string; done: boolean } {
+  const decoder = new ChunkedDecoder();
+  const text = new TextDecoder();
+  return {
+    text: pieces.map((piece) => text.decode(decoder.push(piece), { stream: true })).join(""),
+    done: decoder.done,
+  };
+}

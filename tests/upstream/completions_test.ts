@@ -1,0 +1,54 @@
+import { assertEquals } from "@std/assert";
+import { postJson } from "../helpers/post_json.ts";
+import { DONE, event, overUpstream, stream } from "../helpers/scripted_upstream.ts";
+
+const said = (text: string, finish_reason: string | null = null) =>
+  event({ object: "text_completion", choices: [{ index: 0, text, finish_reason }] });
+
+Deno.test("a completion is asked of the upstream as one: its prompt must not become a chat's message", async () => {
+  await using over = await overUpstream(
+    stream([said(" up"), said("on"), said("", "length"), DONE]),
+  );
+  const { status, json } = await postJson(`${over.service.url}/v1/completions`, {
+    prompt: "once",
+    max_tokens: 2,
+  });
+  assertEquals([status, json.choices[0].text, json.choices[0].finish_reason], [200, " upon", "length"]);
+  const [head, body] = over.upstream.requests[0].head.split("\r\n\r\n");
+  assertEquals(head.split("\r\n")[0], "POST /v1/completions HTTP/1.1");
+  assertEquals(JSON.parse(body), {
+    model: "m",
+    prompt: "once",
+    max_tokens: 2,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+});
+
+Deno.test("a completion without max_tokens asks the upstream for 16, the default of that route", async () => {
+  await using over = await overUpstream(stream([said("a", "stop"), DONE]));
+  await postJson(`${over.service.url}/v1/completions`, { prompt: "once" });
+  assertEquals(
+    JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]).max_tokens,
+    16,
+  );
+});
+
+Deno.test("what a client says about sampling reaches the upstream by the same names", async () => {
+  await using over = await overUpstream(stream([said("a", "stop"), DONE]));
+  const sampling = {
+    temperature: 0.5,
+    top_p: 0.9,
+    top_k: 40,
+    min_p: 0.1,
+    presence_penalty: 0.5,
+    frequency_penalty: 0.25,
+    repetition_penalty: 1.5,
+    seed: 7,
+    min_tokens: 1,
+    ignore_eos: true,
+  };
+  await postJson(`${over.service.url}/v1/completions`, { prompt: "once", ...sampling });
+  const body = JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]);
+  assertEquals(Object.fromEntries(Object.keys(sampling).map((key) => [key, body[key]])), sampling);
+});

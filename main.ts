@@ -2,9 +2,6 @@ import { ConfigError, readSettings, type Settings, settingsHelp } from "./lib/co
 import type { Engine } from "./lib/engine/engine.ts";
 import { type Clock, Pacer } from "./lib/engine/pacer.ts";
 import { SimulatedEngine } from "./lib/engine/simulated.ts";
-import { UpstreamEngine } from "./lib/engine/upstream.ts";
-import { dial } from "./lib/engine/upstream/dial.ts";
-import { baseUrl } from "./lib/engine/upstream/request.ts";
 import { quote, TapError } from "./lib/errors.ts";
 import { lineWriter } from "./lib/lines.ts";
 import { generationLine, unexpectedLine } from "./lib/stream/log.ts";
@@ -12,12 +9,12 @@ import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
 import { createApp } from "./routes/app.ts";
 
+/** Engines beside the default one are loaded when they are chosen: nobody else pays for them at start. */
 async function pickEngine(settings: Settings, clock: Clock): Promise<Engine> {
   switch (settings.engine) {
     case "simulated":
       return new SimulatedEngine(settings, clock);
     case "llama": {
-      // Loaded late: nobody else is to fetch the binary, or even to read the loader.
       const { loadLlama } = await import("./lib/engine/llama/load.ts");
       return await loadLlama({
         model: settings.model,
@@ -28,6 +25,9 @@ async function pickEngine(settings: Settings, clock: Clock): Promise<Engine> {
       });
     }
     case "upstream": {
+      const { UpstreamEngine } = await import("./lib/engine/upstream.ts");
+      const { baseUrl } = await import("./lib/engine/upstream/request.ts");
+      const { dial } = await import("./lib/engine/upstream/dial.ts");
       const url = baseUrl(settings.upstreamUrl);
       return new UpstreamEngine(
         {

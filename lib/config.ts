@@ -61,12 +61,13 @@ function choice<const T extends readonly [string, ...string[]]>(
     .meta({ about, kind: values.join("|") });
 }
 
+/** A line of text. Empty means none, where that is the default; elsewhere it is refused. */
 function line(fallback: string, about: string, kind = "TEXT") {
+  const least = fallback === "" ? 0 : 1;
   // deno-lint-ignore no-control-regex
-  return z.string().regex(/^[^\u0000-\u001f\u007f]{0,1024}$/, "a line of at most 1024 characters").default(
-    fallback,
-  )
-    .meta({ about, kind, shown: fallback || "none" });
+  const form = /^[^\u0000-\u001f\u007f]{0,1024}$/;
+  return z.string().min(least, "a text that is not empty").regex(form, "a line of at most 1024 characters")
+    .default(fallback).meta({ about, kind, shown: fallback || "none" });
 }
 
 /** Every setting: its default, its bounds and what it is for. The flag is the key in kebab-case. */

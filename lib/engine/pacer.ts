@@ -25,6 +25,9 @@ export interface Clock {
  */
 const TICK_MS = 0.125;
 
+/** How often a wake-up looks for more that has fallen due. */
+const ROUNDS = 4;
+
 /**
  * One clock for all waits of a process: deadlines are absolute and one timer wakes all that is due.
  *
@@ -106,8 +109,19 @@ export class Pacer implements Clock {
     this.#timer = undefined;
     // While firing, at() must not arm: that is done once, at the end.
     this.#armedFor = -Infinity;
-    const due = Math.floor(this.#timers.now() / TICK_MS);
+    // What falls due while others are served need not wait for the next wake-up, a millisecond away; but the event
+    // loop must have its turn.
+    for (let round = 0; round < ROUNDS && this.#serve(Math.floor(this.#timers.now() / TICK_MS)); round++);
+    this.#serving = -Infinity;
+    this.#armedFor = Infinity;
+    if (this.#waiting === 0) this.#disarm();
+    else this.#arm(this.#ticks[0]);
+  };
+
+  /** Fires all tasks up to the tick `due`. False when there was none. */
+  #serve(due: number): boolean {
     const ticks = this.#ticks;
+    if (ticks.length === 0 || ticks[0] > due) return false;
     this.#serving = due;
     while (ticks.length > 0 && ticks[0] <= due) {
       const tick = pop(ticks);
@@ -123,11 +137,8 @@ export class Pacer implements Clock {
         task.fire(now);
       }
     }
-    this.#serving = -Infinity;
-    this.#armedFor = Infinity;
-    if (this.#waiting === 0) this.#disarm();
-    else this.#arm(ticks[0]);
-  };
+    return true;
+  }
 }
 
 function push(heap: number[], value: number): void {

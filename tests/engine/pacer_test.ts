@@ -216,3 +216,22 @@ Deno.test("a clock that has been emptied starts anew", () => {
   drain(timers);
   assertEquals(fired, [["a", 30]]);
 });
+
+Deno.test("what falls due while others are served fires in the same wake-up, but the event loop gets its turn", () => {
+  const { timers, pacer, names, task } = setUp();
+  const slow = task("slow", () => timers.time += 5);
+  pacer.at(10, slow);
+  pacer.at(12, task("meanwhile"));
+  timers.fire();
+  assertEquals(names(), ["slow", "meanwhile"]);
+
+  const greedy: Task = task("greedy", () => {
+    timers.time += 5;
+    pacer.at(timers.time, greedy);
+  });
+  pacer.at(timers.time, greedy);
+  timers.fire();
+  const served = names().filter((name) => name === "greedy").length;
+  assert(served >= 1 && served <= 5, `served ${served} times in one wake-up`);
+  assertEquals(timers.live, 1);
+});

@@ -38,7 +38,7 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   const { streamed, defaultMaxTokens, ...asked } = rest;
   if (deps.draining()) throw new TapError("shutting_down", "The server is shutting down.", { retryAfter: 1 });
   const fault = c.req.raw.headers.get("x-tokentap-fault") ?? asked.fault;
-  if (engine.name !== "simulated") {
+  if (!engine.simulates) {
     for (const [name, value] of Object.entries({ fault, ttft_ms: asked.ttftMs, itl_ms: asked.itlMs })) {
       if (value === undefined) continue;
       throw new TapError("invalid_request", `${name} is possible with the simulated engine only.`, {
@@ -49,7 +49,7 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   if (fault !== undefined && !streamed) refuseStreamFaults(fault);
   const promptTokens = countedTexts.reduce((sum, text) => sum + engine.countTokens(text), 0);
   const limit = Math.min(settings.maxModelLen, engine.contextLength ?? Infinity);
-  const most = defaultMaxTokens ?? (engine.name === "simulated" ? DEFAULT_MAX_TOKENS : Infinity);
+  const most = defaultMaxTokens ?? (engine.simulates ? DEFAULT_MAX_TOKENS : Infinity);
   const maxTokens = asked.maxTokens ?? Math.max(1, Math.min(most, limit - promptTokens));
   if (promptTokens + maxTokens > limit) {
     throw new TapError(
@@ -67,8 +67,7 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
     requested: maxTokens,
     promptTokens,
   });
-  // An upstream server looks for stop strings itself.
-  const stopped = engine.name === "upstream" ? engine : stopping(engine);
+  const stopped = engine.remote ? engine : stopping(engine);
   return generation.start(grouped(stopped, tokensPerEvent), {
     ...asked,
     maxTokens,

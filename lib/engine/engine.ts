@@ -115,6 +115,10 @@ export interface TokenSource extends AsyncGenerator<Token, void, void> {
  */
 export interface Engine {
   readonly name: string;
+  /** Takes a request's faults and delays, and never ends by itself. */
+  readonly simulates?: boolean;
+  /** A server of its own: it knows which models it has, looks for stop strings and draws its own seeds. */
+  readonly remote?: boolean;
   /** Most tokens of prompt and answer together, where the engine has a limit of its own beside the setting. */
   readonly contextLength?: number;
   /** Tokens in `text` by the engine's own pieces, or an estimate where only the engine's server knows. */

@@ -8,6 +8,7 @@ import { countPieces } from "./vocabulary.ts";
 /** The embedded deterministic engine: no model, exact tokens, and the costs of a batching accelerator. */
 export class SimulatedEngine implements Engine {
   readonly name = "simulated";
+  readonly simulates = true;
   readonly #options: SimulatedOptions;
   readonly #clock: Clock;
   readonly #batch: Batch;

@@ -9,6 +9,7 @@ import { countPieces } from "./vocabulary.ts";
 /** An OpenAI-compatible server (vLLM, llama.cpp, Ollama, a hosted service) as an engine. */
 export class UpstreamEngine implements Engine {
   readonly name = "upstream";
+  readonly remote = true;
   readonly #upstream: Upstream;
   readonly #limits: UpstreamLimits;
   readonly #clock: Clock;

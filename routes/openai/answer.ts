@@ -88,7 +88,7 @@ function beginAll(
 ): Generation[] {
   const wanted = {
     ...asked,
-    ...(deps.engine.name === "upstream" && params.model ? { model: params.model } : {}),
+    ...(deps.engine.remote && params.model ? { model: params.model } : {}),
     streamed: params.stream ?? false,
     fault: params.fault ?? c.req.query("fault"),
     ttftMs: params.ttft_ms,
@@ -123,7 +123,7 @@ function beginAll(
  */
 function seedOf({ engine, settings }: Deps, seed: number | null | undefined, choice: number) {
   if (seed !== null && seed !== undefined) return seed + choice;
-  return choice === 0 || engine.name === "upstream" ? undefined : settings.seed + choice;
+  return choice === 0 || engine.remote ? undefined : settings.seed + choice;
 }
 
 async function forAll<T>(

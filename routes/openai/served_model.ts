@@ -3,7 +3,7 @@ import type { Deps } from "../deps.ts";
 
 /** The name under which clients see the model. */
 export function servedModel({ engine, settings }: Deps): string {
-  return engine.name === "upstream" ? settings.upstreamModel || settings.model : settings.model;
+  return engine.remote ? settings.upstreamModel || settings.model : settings.model;
 }
 
 /**
@@ -13,7 +13,7 @@ export function servedModel({ engine, settings }: Deps): string {
  */
 export function modelFor(deps: Deps, asked: string | null | undefined): string {
   const served = servedModel(deps);
-  if (deps.engine.name === "upstream") return asked ?? served;
+  if (deps.engine.remote) return asked ?? served;
   if (asked === null || asked === undefined || asked === served) return served;
   throw new TapError(
     "not_found",

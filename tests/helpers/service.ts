@@ -87,7 +87,8 @@ export function plainEngine(
   ) => AsyncGenerator<string, void, void>,
 ): Engine {
   return {
-    name: "simulated",
+    name: "plain",
+    simulates: true,
     countTokens: (text) => text.length,
     async *generate(request, signal, watch) {
       watch.prefill(performance.now());

@@ -7,13 +7,13 @@ import { plainEngine, startService } from "../helpers/service.ts";
 const messages = [{ role: "user", content: "hello" }];
 
 /** A service whose engine keeps what it was asked. */
-function keeping(name = "simulated") {
+function keeping(remote = false) {
   const asked: EngineRequest[] = [];
   const engine = plainEngine(async function* (request) {
     asked.push(request);
     yield "a";
   });
-  return { asked, service: startService({ engine: { ...engine, name } }) };
+  return { asked, service: startService({ engine: { ...engine, simulates: !remote, remote } }) };
 }
 
 Deno.test("parameters that would change the answer are refused by name with 400", async () => {
@@ -120,7 +120,7 @@ Deno.test("max_completion_tokens wins over max_tokens; the defaults are 128 in a
 });
 
 Deno.test("from an engine that ends by itself a chat without max_tokens may have all that fits", async () => {
-  const { asked, service } = keeping("upstream");
+  const { asked, service } = keeping(true);
   await using _ = service;
   const chat = `${service.url}/v1/chat/completions`;
   await postJson(chat, { messages, model: "some/model" });
@@ -132,7 +132,7 @@ Deno.test("from an engine that ends by itself a chat without max_tokens may have
 });
 
 Deno.test("an engine is asked with all that a request says about sampling and the end", async () => {
-  const { asked, service } = keeping("upstream");
+  const { asked, service } = keeping(true);
   await using _ = service;
   await postJson(`${service.url}/v1/completions`, {
     prompt: "p",

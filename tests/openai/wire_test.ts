@@ -151,7 +151,8 @@ Deno.test("a model name with line breaks makes no event of its own", async () =>
       ...plainEngine(async function* () {
         yield "a";
       }),
-      name: "upstream",
+      simulates: false,
+      remote: true,
     },
   });
   const { head, text } = await exchange(service.port, CHAT, { model, messages, stream: true });
@@ -167,7 +168,7 @@ Deno.test("what the model thinks comes as reasoning_content in a chat and not at
     { text: "yes", tokens: 1 },
   ];
   const engine: Engine = {
-    name: "simulated",
+    name: "thinking",
     countTokens: () => 1,
     async *generate(_request, _signal, watch) {
       for (const token of tokens) {

@@ -1,8 +1,8 @@
 /** `deno task bench:pacing`: how late tokens are against their plan, by the server's own record. See --help. */
-import { parseArgs } from "node:util";
 import { z } from "zod";
 import { distribution } from "../lib/client/timing.ts";
 import { type LocalServer, startServer } from "./measure/local_server.ts";
+import { command, number, readOptions, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
 
 const MAX_P50_MS = 1;
@@ -23,28 +23,19 @@ Also compared: the fifth tokens of the streams with the last ones, since a pacer
 Exit code 1 when the median is over ${MAX_P50_MS} ms, or that of the last tokens ${MAX_DRIFT_MS} ms over that of the fifth.
 `;
 
-const count = z.coerce.number().int().positive();
 const Options = z.object({
-  streams: count.max(1000).default(300),
-  tokens: count.min(10).max(8000).default(500),
-  itl: z.coerce.number().positive().default(20),
-  out: z.string().default("metrics/pacing.json"),
+  streams: whole(1, 1000).default(300),
+  tokens: whole(10, 8000).default(500),
+  itl: number(0.1, 10_000).default(20),
+  out: z.string().min(1, "a file").default("metrics/pacing.json"),
 });
+type Options = z.infer<typeof Options>;
 
 const TimedTokens = z.object({
   tokens: z.array(
     z.object({ planned_us: z.number(), actual_us: z.number(), handed_us: z.number().nullable() }),
   ),
 });
-
-function readOptions(args: string[]): z.infer<typeof Options> | "help" {
-  const text = { type: "string" } as const;
-  const { values } = parseArgs({
-    args,
-    options: { streams: text, tokens: text, itl: text, out: text, help: { type: "boolean" } },
-  });
-  return values.help ? "help" : Options.parse(values);
-}
 
 /**
  * Reads one stream to its end and forgets it: the server keeps the times. Plain socket reads, since a reader that
@@ -87,21 +78,7 @@ async function lateness(server: LocalServer, ids: string[]): Promise<number[][]>
   return byStream;
 }
 
-async function main(): Promise<number> {
-  let options;
-  try {
-    options = readOptions(Deno.args);
-  } catch (error) {
-    const text = error instanceof z.ZodError
-      ? `--${String(error.issues[0].path[0])}: ${error.issues[0].message}`
-      : (error as Error).message.split("\n")[0];
-    console.error(text);
-    return 2;
-  }
-  if (options === "help") {
-    console.log(HELP);
-    return 0;
-  }
+async function work(options: Options): Promise<number> {
   const slots = ["--max-num-seqs", String(options.streams)];
   await using server = await startServer(undefined, slots);
   const byStream = await lateness(server, await readAll(server, options));
@@ -129,4 +106,6 @@ async function main(): Promise<number> {
   return holds ? 0 : 1;
 }
 
-if (import.meta.main) Deno.exit(await main());
+if (import.meta.main) {
+  await command({ name: "bench:pacing", help: HELP, parse: (args) => readOptions(Options, args), work });
+}

@@ -1,9 +1,10 @@
 /** `deno task bench:peers`: this server beside what a user would pick instead. See --help. */
 import type { Job } from "./load/job.ts";
 import { requireDescriptors, runJob } from "./load/generator.ts";
+import { command } from "./options.ts";
 import { type Launcher, OURS, PEERS } from "./peers/catalog.ts";
-import { HELP, type Options, readOptions } from "./peers/options.ts";
-import { killAll, type Running, start } from "./peers/process.ts";
+import { HELP, type Options, parseOptions } from "./peers/options.ts";
+import { killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { machine } from "./peers/machine.ts";
 import { verify } from "./peers/verify.ts";
@@ -142,30 +143,9 @@ function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function parse(): Options {
-  try {
-    const options = readOptions(Deno.args);
-    if (options !== "help") return options;
-    console.log(HELP);
-    Deno.exit(0);
-  } catch (error) {
-    console.error(`bench:peers: ${message(error)}`);
-    Deno.exit(2);
-  }
-}
-
 if (import.meta.main) {
-  const options = parse();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => {
-      killAll();
-      Deno.exit(130);
-    });
-  }
-  try {
-    Deno.exit(await main(options));
-  } catch (error) {
-    console.error(`bench:peers: ${message(error)}`);
-    Deno.exit(1);
-  }
+  killAllOnSignal();
+  await command({ name: "bench:peers", help: HELP, parse: parseOptions, work: main });
+  // The transport may hold the process.
+  Deno.exit();
 }

@@ -6,7 +6,7 @@ import { findingsOf, type Side } from "./savings/findings.ts";
 import { MODEL, roundSchedule } from "./savings/load.ts";
 import { HELP, type Options, parseOptions } from "./savings/options.ts";
 import { clearFiles, filesOf, writeFiles } from "./study/files.ts";
-import { command } from "./study/options.ts";
+import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
 import type { PlannedReader } from "./study/schedule.ts";
 import { withServer } from "./study/server.ts";

@@ -2,7 +2,7 @@
 import { machine } from "./peers/machine.ts";
 import { progressLine } from "./progress.ts";
 import { clearFiles, filesOf, writeFiles } from "./study/files.ts";
-import { command } from "./study/options.ts";
+import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
 import { withServer } from "./study/server.ts";
 import { type Point, pointOf } from "./tradeoff/figures.ts";

@@ -1,8 +1,9 @@
 /** `deno task bench:upstream`: what the hop through an upstream adds to each token. See --help. */
 import { createTransport } from "./load/transport.ts";
+import { command } from "./options.ts";
 import { machine } from "./peers/machine.ts";
-import { killAll, type Running, start } from "./peers/process.ts";
-import { HELP, type Options, readOptions } from "./upstream/options.ts";
+import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
+import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
 
@@ -134,29 +135,9 @@ async function main(options: Options): Promise<number> {
 }
 
 if (import.meta.main) {
-  let options: Options;
-  try {
-    const read = readOptions(Deno.args);
-    if (read === "help") {
-      console.log(HELP);
-      Deno.exit(0);
-    }
-    options = read;
-  } catch (error) {
-    console.error(`bench:upstream: ${error instanceof Error ? error.message : error}`);
-    Deno.exit(2);
-  }
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => {
-      killAll();
-      Deno.exit(130);
-    });
-  }
-  try {
-    Deno.exit(await main(options));
-  } catch (error) {
-    killAll();
-    console.error(`bench:upstream: ${error instanceof Error ? error.message : error}`);
-    Deno.exit(1);
-  }
+  killAllOnSignal();
+  await command({ name: "bench:upstream", help: HELP, parse: parseOptions, work: main });
+  // The transport may hold the process, and so may a server that a failure left behind.
+  killAll();
+  Deno.exit();
 }

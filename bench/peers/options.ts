@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import { z } from "zod";
+import { number, readOptions, whole } from "../options.ts";
 import { PEERS } from "./catalog.ts";
 
 export const HELP = `Measures this server beside what a user would pick instead, on the same work.
@@ -22,57 +22,40 @@ export const HELP = `Measures this server beside what a user would pick instead,
   --help             this text
 `;
 
+/** Sockets that one process may hold. */
+const MOST = 20_000;
+
 const names = PEERS.map((peer) => peer.name);
 const list = (text: string) => text.split(",").map((item) => item.trim()).filter((item) => item !== "");
-const number = z.string().transform(Number).pipe(z.number().positive());
-const count = z.string().transform(Number).pipe(z.number().int().positive());
+const listOf = <T>(item: z.ZodType<T, string>, wanted: string) =>
+  z.string().transform(list).pipe(z.array(item).min(1, wanted));
+const counts = `whole numbers from 1 to ${MOST}, separated by commas`;
 
-export const Options = z.object({
-  only: z.string().transform(list).pipe(z.array(z.enum(names)).min(1)).default(
-    names,
-  ),
-  jobs: z.string().transform(list).pipe(
-    z.array(z.enum(["paced", "unpaced"])).min(1),
-  ).default([
+const Options = z.object({
+  only: listOf(z.enum(names, { error: `names out of ${names.join(", ")}` }), "a name").default(names),
+  jobs: listOf(z.enum(["paced", "unpaced"], { error: "paced, unpaced" }), "a job").default([
     "paced",
     "unpaced",
   ]),
-  rounds: count.default(3),
-  streams: z.string().transform(list).pipe(z.array(count).min(1)).default([
-    1000,
-  ]),
-  itl: number.default(20),
-  seconds: number.default(10),
-  readers: count.default(32),
-  tokens: count.default(500),
-  "unpaced-seconds": number.default(4),
-  transport: z.enum(["auto", "epoll", "sockets"]).default("auto"),
-  json: z.string().default("metrics/peers.json"),
-  url: z.url().transform((url) => new URL(url)).refine(
+  rounds: whole(1, 100).default(3),
+  streams: listOf(whole(1, MOST), counts).default([1000]),
+  itl: number(0.1, 10_000).default(20),
+  seconds: number(0.5, 3600).default(10),
+  readers: whole(1, MOST).default(32),
+  tokens: whole(1, 8000).default(500),
+  "unpaced-seconds": number(0.5, 3600).default(4),
+  transport: z.enum(["auto", "epoll", "sockets"], { error: "auto, epoll or sockets" }).default("auto"),
+  json: z.string().min(1, "a file").default("metrics/peers.json"),
+  url: z.url("a URL").transform((url) => new URL(url)).refine(
     (url) => ["127.0.0.1", "localhost"].includes(url.hostname),
-    {
-      error: "wanted a URL on 127.0.0.1: load goes to this machine only",
-    },
+    { error: "a URL on 127.0.0.1, since load goes to this machine only" },
   ).optional(),
-  pid: count.optional(),
+  pid: whole(1, 2 ** 31).optional(),
 });
 
 export type Options = z.infer<typeof Options>;
 
-/** The options, or the text of --help. Throws an error of one line for anything it does not know. */
-export function readOptions(args: string[]): Options | "help" {
-  const names = [...Object.keys(Options.shape), "help"];
-  const flags = names.map((name) => [name, { type: name === "help" ? "boolean" : "string" }] as const);
-  const { values } = parseArgs({
-    args,
-    options: Object.fromEntries(flags),
-    allowPositionals: false,
-  });
-  const given: Record<string, unknown> = values;
-  if (given.help) return "help";
-  const parsed = Options.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const name = String(issue.path[0]);
-  throw new Error(`--${name} ${given[name]}: ${issue.message}`);
+/** @throws {UsageError} for an unknown option or a value that cannot be used */
+export function parseOptions(args: string[]): Options | "help" {
+  return readOptions(Options, args);
 }

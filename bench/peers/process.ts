@@ -123,3 +123,13 @@ function tail(stream: ReadableStream<Uint8Array>) {
   })();
   return { ended, text: () => text };
 }
+
+/** Leaves no server behind when the benchmark is interrupted. */
+export function killAllOnSignal(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => {
+      killAll();
+      Deno.exit(130);
+    });
+  }
+}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KEPT_RECORDS } from "../study/debug.ts";
-import { FLAG, number, readOptions, UsageError, whole } from "../study/options.ts";
+import { FLAG, number, readOptions, UsageError, whole } from "../options.ts";
 import { MODEL, TOKENS } from "./load.ts";
 
 export const HELP =

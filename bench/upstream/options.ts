@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import { z } from "zod";
+import { number, readOptions, whole } from "../options.ts";
 
 export const HELP =
   `Measures what the hop through an upstream costs: the service over the upstream engine, whose upstream
@@ -19,28 +19,17 @@ reader at the other end: the delay is from there to the reader. Added is the del
 direct streams, p50 from p50 and p99 from p99.
 `;
 
-const count = z.coerce.number().int().positive();
-
 const Options = z.object({
-  streams: count.max(5000).default(64),
-  itl: z.coerce.number().positive().default(20),
-  seconds: z.coerce.number().positive().default(8),
-  rounds: count.default(3),
-  out: z.string().default("metrics/upstream.json"),
+  streams: whole(1, 5000).default(64),
+  itl: number(0.1, 10_000).default(20),
+  seconds: number(0.5, 3600).default(8),
+  rounds: whole(1, 100).default(3),
+  out: z.string().min(1, "a file").default("metrics/upstream.json"),
 });
 
 export type Options = z.infer<typeof Options>;
 
-/** Throws with one line for what cannot be used. */
-export function readOptions(args: string[]): Options | "help" {
-  const text = { type: "string" } as const;
-  const { values } = parseArgs({
-    args,
-    options: { streams: text, itl: text, seconds: text, rounds: text, out: text, help: { type: "boolean" } },
-  });
-  if (values.help) return "help";
-  const parsed = Options.safeParse(values);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`--${issue.path.join(".")}: ${issue.message}`);
+/** @throws {UsageError} for an unknown option or a value that cannot be used */
+export function parseOptions(args: string[]): Options | "help" {
+  return readOptions(Options, args);
 }

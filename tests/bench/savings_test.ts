@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows
 import { faultsOf, figuresOf } from "../../bench/savings/figures.ts";
 import { loads, rateFor } from "../../bench/savings/load.ts";
 import { parseOptions } from "../../bench/savings/options.ts";
-import { UsageError } from "../../bench/study/options.ts";
+import { UsageError } from "../../bench/options.ts";
 import type { Reading } from "../../bench/study/reader.ts";
 import type { Run } from "../../bench/study/run.ts";
 import { makeSchedule, type ScheduleOptions } from "../../bench/study/schedule.ts";

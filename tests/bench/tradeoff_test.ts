@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { UsageError } from "../../bench/study/options.ts";
+import { UsageError } from "../../bench/options.ts";
 import type { Reading } from "../../bench/study/reader.ts";
 import type { Run } from "../../bench/study/run.ts";
 import { pointOf } from "../../bench/tradeoff/figures.ts";

@@ -4,7 +4,7 @@ import { type Clock, Pacer } from "./lib/engine/pacer.ts";
 import { SimulatedEngine } from "./lib/engine/simulated.ts";
 import { quote, TapError } from "./lib/errors.ts";
 import { lineWriter } from "./lib/lines.ts";
-import { generationLine, unexpectedLine } from "./lib/stream/log.ts";
+import { generationLine, listeningLine, unexpectedLine } from "./lib/stream/log.ts";
 import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
 import { createApp } from "./routes/app.ts";
@@ -66,6 +66,9 @@ function served(settings: Settings): Settings {
     : settings;
 }
 
+/** Two SIGINTs this close are one Ctrl-C. */
+const ONE_KEYSTROKE_MS = 500;
+
 /** What the last events need to be written; a reader that does not take them is not waited for. */
 const LAST_WRITES_MS = 500;
 
@@ -110,7 +113,7 @@ async function serve(settings: Settings): Promise<void> {
   });
   const server = listen(settings, app.fetch, ({ hostname, port }) => {
     const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    log(`Tokentap listens on http://${host}:${port} (engine ${engine.name})`);
+    log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
   });
 
   async function stop(): Promise<void> {
@@ -121,7 +124,9 @@ async function serve(settings: Settings): Promise<void> {
     Deno.exit(0);
   }
 
-  function onSignal(): void {
+  let signalledAt = -Infinity;
+  function onSignal(repeated: boolean): void {
+    if (repeated) return;
     // The second signal, or a stop that hangs: no more patience.
     if (draining) Deno.exit(1);
     draining = true;
@@ -134,8 +139,13 @@ async function serve(settings: Settings): Promise<void> {
       setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
     }, settings.shutdownGrace);
   }
-  Deno.addSignalListener("SIGTERM", onSignal);
-  Deno.addSignalListener("SIGINT", onSignal);
+  Deno.addSignalListener("SIGTERM", () => onSignal(false));
+  // Ctrl-C reaches the server twice when a task runner passes on what the terminal has sent to both.
+  Deno.addSignalListener("SIGINT", () => {
+    const now = clock.now();
+    onSignal(now - signalledAt < ONE_KEYSTROKE_MS);
+    signalledAt = now;
+  });
 }
 
 if (import.meta.main) {

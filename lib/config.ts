@@ -206,6 +206,7 @@ export function settingsHelp(): string {
     "",
     ...rows.map((row, i) => `${left[i].padEnd(width)}  ${row.about} (${row.default})`),
     "",
+    "A TIME is like 20ms or 1.5s; a bare number is milliseconds.",
     "Each option is also an environment variable: --port is TOKENTAP_PORT. An option wins over the environment.",
   ].join("\n");
 }

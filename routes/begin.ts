@@ -37,7 +37,7 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   const { tokensPerEvent = 1, countedTexts = [wanted.prompt], choice = 0, ...rest } = wanted;
   const { streamed, defaultMaxTokens, ...asked } = rest;
   if (deps.draining()) throw new TapError("shutting_down", "The server is shutting down.", { retryAfter: 1 });
-  const fault = c.req.raw.headers.get("x-tokentap-fault") ?? asked.fault;
+  const fault = c.req.raw.headers.get("x-tokentap-fault") ?? asked.fault ?? c.req.query("fault");
   if (!engine.simulates) {
     for (const [name, value] of Object.entries({ fault, ttft_ms: asked.ttftMs, itl_ms: asked.itlMs })) {
       if (value === undefined) continue;

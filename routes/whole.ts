@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { publicError } from "../lib/errors.ts";
 import { encode } from "../lib/stream/sse.ts";
+import { torn } from "../lib/stream/torn.ts";
 import type { Env } from "./deps.ts";
 
 /** How long a client that is not watched may leave unnoticed, in milliseconds. */
@@ -38,9 +39,7 @@ export async function wholeReply(
         controller.enqueue(encode(await json));
         controller.close();
       } catch (error) {
-        // The runtime logs what a body breaks with; the generation's own line has told it already.
-        const { message } = publicError(error);
-        controller.error(Object.assign(new Error(message), { stack: message }));
+        controller.error(torn(publicError(error)));
       }
     },
     cancel: leave,

@@ -7,6 +7,7 @@ import { type Format, MALFORMED } from "./format.ts";
 import type { Generation } from "./generation.ts";
 import { cutInsideCharacter } from "./split.ts";
 import { encode, SSE_KEEP_ALIVE } from "./sse.ts";
+import { torn } from "./torn.ts";
 import type { Turn } from "./turn.ts";
 
 /**
@@ -72,6 +73,8 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
   #last: (() => void) | undefined;
   #pieces: Uint8Array[] = [];
   #pumps = 0;
+  /** The turn is used up. Whoever wakes the body meanwhile, the engine or the reader, must wait for the next one. */
+  #resting = false;
   /** When the last chunk was handed over. */
   #lastAt: number;
 
@@ -89,7 +92,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
   pull(): Promise<void> | void {
     if (this.#last !== undefined) return this.#last();
     if (this.#flooded && this.#options.turn.spent()) {
-      this.#options.turn.next(this.#pump);
+      this.#rest();
     } else {
       this.#pump();
       // Nothing to wait for: the stream pulls again by itself as soon as it wants more.
@@ -131,15 +134,15 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     const error = new TapError("stalled", `The reader took nothing for ${seconds} s.`);
     this.#finish();
     this.#generation.fail(error);
-    this.#controller.error(error);
+    this.#controller.error(torn(error));
   }
 
   readonly #pump = (): void => {
-    if (this.#done || this.#pieces.length > 0) return;
+    if (this.#done || this.#resting || this.#pieces.length > 0) return;
     // No room: pull() comes when there is, and polls anew.
     if (this.#controller.desiredSize! <= 0) return this.#pullAgain();
     if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) {
-      return this.#options.turn.next(this.#pump);
+      return this.#rest();
     }
     const { format, clock } = this.#options;
     // Read once for all that is taken here: a read costs as much as a token.
@@ -168,6 +171,14 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     // More is ready, or the reader is behind: let the stream decide when it pulls again.
     if (this.#flooded || this.#controller.desiredSize! <= 0) this.#pullAgain();
   };
+
+  #rest(): void {
+    this.#resting = true;
+    this.#options.turn.next(() => {
+      this.#resting = false;
+      this.#pump();
+    });
+  }
 
   /** Hands over what the chunk holds, if anything. */
   #write(now: number): void {
@@ -208,10 +219,8 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
       return this.#close(this.#options.format.error(publicError(error)));
     }
     if (error.how === "close") return this.#close("");
-    // The runtime logs what a body breaks with; this one was asked for, so a line is enough.
     // error() drops what the server has not yet written, so the loop goes round once before it.
-    const torn = Object.assign(new Error(error.message), { stack: error.message });
-    this.#endAfter(() => this.#options.turn.next(() => this.#controller.error(torn)));
+    this.#endAfter(() => this.#options.turn.next(() => this.#controller.error(torn(error))));
   }
 
   #split(token: Token): void {

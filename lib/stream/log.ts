@@ -9,6 +9,12 @@ export function generationLine(record: GenerationRecord, format: LogFormat, at: 
   return line("generation", fields, format, at);
 }
 
+/** The line that says where the service listens. */
+export function listeningLine(url: string, engine: string, format: LogFormat, at: Date): string {
+  if (format === "text") return `Tokentap listens on ${url} (engine ${engine})`;
+  return line("listening", { url, engine }, format, at);
+}
+
 /** One line for a throw that nobody expected. The text of the error is for the log only, and kept to one line. */
 export function unexpectedLine(id: string, error: unknown, format: LogFormat, at: Date): string {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);

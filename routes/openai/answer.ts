@@ -90,7 +90,7 @@ function beginAll(
     ...asked,
     ...(deps.engine.remote && params.model ? { model: params.model } : {}),
     streamed: params.stream ?? false,
-    fault: params.fault ?? c.req.query("fault"),
+    fault: params.fault,
     ttftMs: params.ttft_ms,
     itlMs: params.itl_ms,
     tokensPerEvent: params.tokens_per_event,

@@ -41,7 +41,7 @@ export async function spawnService(...flags: string[]): Promise<SpawnedService> 
   try {
     const url = await until(
       "the line with the address of the service",
-      () => /listens on (\S+)/.exec(written.stdout)?.[1] ?? (ended && raise(written.stderr)),
+      () => /(?:listens on |"url":")([^\s"]+)/.exec(written.stdout)?.[1] ?? (ended && raise(written.stderr)),
       { withinMs: 20_000 },
     );
     return {

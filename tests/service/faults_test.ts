@@ -215,3 +215,16 @@ Deno.test("tokens_per_event with a fault in the middle of an event: what came be
   assertEquals(lines.map(({ token }) => token).join(""), generate("hello", 6).join(""));
   assertEquals(lines.at(-1).code, "internal");
 });
+
+for (const path of ["/stream", "/generate", "/v1/completions"]) {
+  Deno.test(`a fault in the query is seen by POST ${path} too`, async () => {
+    await using service = startService();
+    const response = await fetch(`${service.url}${path}?fault=status:503`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ prompt: "hello", max_tokens: 2 }),
+    });
+    await response.body?.cancel();
+    assertEquals(response.status, 503);
+  });
+}

@@ -94,6 +94,21 @@ Deno.test("S9: a second SIGTERM exits at once", async () => {
   await within(1000, service.status);
 });
 
+Deno.test("a Ctrl-C that arrives twice, from the terminal and from the task runner, is one; a second one exits at once", async () => {
+  await using service = await spawnService("--time-to-first-token", "0", "--shutdown-grace", "30s");
+  using client = await RawClient.open(service.port);
+  client.request("/stream?prompt=hello&max_tokens=8000");
+  await client.untilTokens(2);
+  const interruptedAt = performance.now();
+  service.kill("SIGINT");
+  await until("the first to be seen", async () => (await health(service.url)).status === 503);
+  service.kill("SIGINT");
+  await client.untilTokens(client.tokens + 5);
+  await until("half a second", () => performance.now() - interruptedAt > 700);
+  service.kill("SIGINT");
+  await within(1000, service.status);
+});
+
 Deno.test("SIGTERM ends an idle service at once, also with connections open that ask for nothing", async () => {
   await using service = await spawnService("--shutdown-grace", "1s");
   using silent = await RawClient.open(service.port);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { generationLine, unexpectedLine } from "../../lib/stream/log.ts";
+import { generationLine, listeningLine, unexpectedLine } from "../../lib/stream/log.ts";
 import { GenerationRecord } from "../../lib/stream/record.ts";
 
 const at = new Date("2026-01-02T03:04:05.678Z");
@@ -80,4 +80,13 @@ Deno.test("what is thrown and is no error is logged as text", () => {
     assert(line.startsWith("2026-01-02T03:04:05.678Z unexpected id=req-1 error="), line);
   }
   assert(unexpectedLine("req-1", "plain", "text", at).endsWith("error=plain"));
+});
+
+Deno.test("the first line tells the address, in text or in JSON like every other", () => {
+  assertEquals(
+    listeningLine("http://[::1]:1", "simulated", "text", at),
+    "Tokentap listens on http://[::1]:1 (engine simulated)",
+  );
+  const { event, url, engine } = JSON.parse(listeningLine("http://[::1]:1", "simulated", "json", at));
+  assertEquals([event, url, engine], ["listening", "http://[::1]:1", "simulated"]);
 });

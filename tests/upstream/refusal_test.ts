@@ -73,9 +73,15 @@ const CASES: Record<string, Case> = {
   },
   "404 with FastAPI's detail": {
     script: response("404 Not Found", JSON_TYPE, '{"detail":"no such model"}'),
+    status: 404,
+    code: "not_found",
+    message: 'The upstream server answered 404: "no such model".',
+  },
+  "404 of an address, not of a model": {
+    script: response("404 Not Found", JSON_TYPE, '{"detail":"Not Found"}'),
     status: 502,
     code: "upstream_error",
-    message: 'The upstream server answered 404: "no such model".',
+    message: 'The upstream server answered 404: "Not Found".',
   },
   "302": {
     script: response("302 Found", "Location: http://127.0.0.1:1/elsewhere\r\n"),

@@ -33,6 +33,10 @@ export function refusal(status: number, headers: Headers, body: string): TapErro
         return new TapError("context_length", message);
       }
       return new TapError("invalid_request", message);
+    case 404:
+      // Of a model it does not have: the client may have named it. Any other address is of our making.
+      if (!/model/i.test(body)) break;
+      return new TapError("not_found", message, { param: "model" });
     case 413:
       return new TapError("too_large", message);
     case 429:

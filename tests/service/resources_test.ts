@@ -161,7 +161,7 @@ Deno.test("R2: 32 readers of endless streams at delay 0 leave the service answer
     return (await (await fetch(`${service.url}/health`)).json()).running === 0;
   }, { everyMs: 1 });
   assertLess(performance.now() - at, 500);
-  assertLess(median(waits), 50);
+  assertLess(median(waits), 100);
   const { requests, slots } = await (await fetch(`${service.url}/_debug/totals`)).json();
   assertEquals([requests.aborted, requests.running, slots.in_use], [32, 0, 0]);
 });
@@ -183,7 +183,7 @@ Deno.test("R2: a /generate of millions of tokens at delay 0 starves nobody, and 
     await (await fetch(`${service.url}/health`)).text();
     waits.push(performance.now() - at);
   }
-  assertLess(median(waits), 50);
+  assertLess(median(waits), 100);
   client.reset();
   const at = performance.now();
   const { requests } = await until("nothing running", async () => {

@@ -9,7 +9,7 @@ import type { Env } from "./deps.ts";
 export const refusePrefetch: MiddlewareHandler<Env> = async (c, next) => {
   const { method, headers } = c.req.raw;
   if (method === "HEAD") return new Response(null, { headers: SSE_HEADERS });
-  const purpose = headers.get("sec-purpose") ?? headers.get("purpose") ?? "";
+  const purpose = headers.get("sec-purpose") ?? headers.get("purpose") ?? headers.get("x-moz") ?? "";
   if (/\b(prefetch|prerender|preview)\b/i.test(purpose)) {
     return new Response(null, { status: 204, headers: { "Cache-Control": "no-store" } });
   }

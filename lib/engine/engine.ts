@@ -10,8 +10,8 @@ export interface Token {
   readonly wire?: "malformed" | "split";
 }
 
-/** Why a generation ended by itself: the token limit, or the model's own end (or a stop string). */
-export type FinishReason = "length" | "stop";
+/** Why a generation ended by itself: the token limit, the model's own end (or a stop string), or an upstream's filter. */
+export type FinishReason = "length" | "stop" | "content_filter";
 
 /** Token counts as the engine reports them; an engine that knows better than our own count sets them. */
 export interface Usage {

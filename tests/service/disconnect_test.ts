@@ -208,7 +208,12 @@ Deno.test("S8: HEAD, OPTIONS and a prefetch start no generation", async () => {
     assertEquals(options.status, 204);
     assert(options.headers.get("allow")?.includes("POST"));
   }
-  for (const [header, value] of [["Sec-Purpose", "prefetch;prerender"], ["Purpose", "prefetch"]]) {
+  for (
+    const [header, value] of [["Sec-Purpose", "prefetch;prerender"], ["Purpose", "prefetch"], [
+      "X-Moz",
+      "prefetch",
+    ]]
+  ) {
     const { status, body } = await fetch(path, { headers: { [header]: value } });
     await body?.cancel();
     assertEquals(status, 204);

@@ -28,6 +28,11 @@ async function through(script: Script, options?: Parameters<typeof overUpstream>
   return { status: reply.status, text, record, head: over.upstream.requests[0].head };
 }
 
+Deno.test("an answer that the upstream's filter cut does not pass for a whole one", async () => {
+  const { record } = await through(stream([ROLE, delta("a"), finish("content_filter"), DONE]));
+  assertEquals([record.outcome, record.finishReason], ["completed", "content_filter"]);
+});
+
 Deno.test("tokens, usage and the reason of the end come through", async () => {
   const { text, record } = await through(
     stream([ROLE, delta("He"), delta("llo"), finish("length"), usage(7, 2), DONE]),

@@ -54,7 +54,7 @@ export function parseChunk(event: string | undefined, data: string): Heard {
 function finishOf(reason: string): Chunk["finish"] {
   // vLLM ends a request it gave up with "abort", OpenRouter one that failed with "error".
   if (reason === "abort" || reason === "error") return "failed";
-  return reason === "length" ? "length" : "stop";
+  return reason === "length" || reason === "content_filter" ? reason : "stop";
 }
 
 function usageOf({ prompt_tokens, completion_tokens }: Json): Usage | undefined {

@@ -124,9 +124,7 @@ async function serve(settings: Settings): Promise<void> {
     Deno.exit(0);
   }
 
-  let signalledAt = -Infinity;
-  function onSignal(repeated: boolean): void {
-    if (repeated) return;
+  function onSignal(): void {
     // The second signal, or a stop that hangs: no more patience.
     if (draining) Deno.exit(1);
     draining = true;
@@ -139,12 +137,13 @@ async function serve(settings: Settings): Promise<void> {
       setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
     }, settings.shutdownGrace);
   }
-  Deno.addSignalListener("SIGTERM", () => onSignal(false));
+  Deno.addSignalListener("SIGTERM", onSignal);
   // Ctrl-C reaches the server twice when a task runner passes on what the terminal has sent to both.
+  let interruptedAt = -Infinity;
   Deno.addSignalListener("SIGINT", () => {
     const now = clock.now();
-    onSignal(now - signalledAt < ONE_KEYSTROKE_MS);
-    signalledAt = now;
+    if (now - interruptedAt >= ONE_KEYSTROKE_MS) onSignal();
+    interruptedAt = now;
   });
 }
 

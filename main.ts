@@ -3,6 +3,7 @@ import type { Engine } from "./lib/engine/engine.ts";
 import { type Clock, Pacer } from "./lib/engine/pacer.ts";
 import { SimulatedEngine } from "./lib/engine/simulated.ts";
 import { quote, TapError } from "./lib/errors.ts";
+import { HttpServer } from "./lib/http/server/http_server.ts";
 import { lineWriter } from "./lib/lines.ts";
 import { generationLine, listeningLine, unexpectedLine } from "./lib/stream/log.ts";
 import { Ledger } from "./lib/stream/ledger.ts";
@@ -72,13 +73,9 @@ const ONE_KEYSTROKE_MS = 500;
 /** What the last events need to be written; a reader that does not take them is not waited for. */
 const LAST_WRITES_MS = 500;
 
-function listen(
-  { host, port }: Settings,
-  fetch: (request: Request) => Response | Promise<Response>,
-  onListen: (address: Deno.NetAddr) => void,
-): Deno.HttpServer {
+function listen({ host, port }: Settings): Deno.TcpListener {
   try {
-    return Deno.serve({ hostname: host, port, onListen }, fetch);
+    return Deno.listen({ hostname: host, port });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigError(`--host and --port: cannot listen on ${quote(host)}, port ${port} (${why}).`);
@@ -106,15 +103,19 @@ async function serve(settings: Settings): Promise<void> {
     engine,
     ledger,
     clock,
-    turn: new Turn(),
+    turn: new Turn(() => clock.now(), () => clock.firing),
     settings: served(settings),
     draining: () => draining,
     onUnexpected,
   });
-  const server = listen(settings, app.fetch, ({ hostname, port }) => {
-    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-    log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
+  const door = listen(settings);
+  const server = new HttpServer(door, {
+    handler: app.fetch,
+    onError: (error, at) => onUnexpected(at, error),
   });
+  const { hostname, port } = door.addr;
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
 
   async function stop(): Promise<void> {
     // A connection that asks for nothing, or does not take its last bytes, would hold the shutdown for good.

@@ -81,6 +81,7 @@ export interface Watch {
 export const PENDING = undefined;
 /** `poll` answers this when the tokens have ended. */
 export const ENDED = null;
+export type Wake = (now?: number) => void;
 export type Polled = Token | typeof PENDING | typeof ENDED;
 
 /**
@@ -94,9 +95,10 @@ export interface TokenSource extends AsyncGenerator<Token, void, void> {
   /**
    * The next token, `ENDED`, or `PENDING`: then `wake` is called once when there is something to take (a token, the
    * end or an error). Never calls `wake` from inside `poll`. Throws what the engine threw.
-   * `now` is the clock's time where the caller has just read it: a read costs as much as making the token.
+   * `now`, here and in `wake`, is the clock's time where the caller has just read it: a read costs as much as making
+   * the token.
    */
-  poll(wake: () => void, now?: number): Polled;
+  poll(wake: Wake, now?: number): Polled;
   /**
    * What `return()` does, without a promise where the source can let go at once: in a burst of requests even a few
    * turns of the microtask queue take milliseconds. Throws, or rejects with, what the engine's own cleanup threw.

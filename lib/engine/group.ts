@@ -1,4 +1,12 @@
-import { ENDED, type Engine, PENDING, type Polled, type Token, type TokenSource } from "./engine.ts";
+import {
+  ENDED,
+  type Engine,
+  PENDING,
+  type Polled,
+  type Token,
+  type TokenSource,
+  type Wake,
+} from "./engine.ts";
 import { pollable, PollableTokens } from "./pollable.ts";
 
 /** `engine` with its tokens handed over `size` at a time, so that one event carries several. */
@@ -28,7 +36,7 @@ class Groups extends PollableTokens {
     return this.#source.started;
   }
 
-  poll(wake: () => void, now?: number): Polled {
+  poll(wake: Wake, now?: number): Polled {
     while (this.#held.length < this.#size) {
       let polled: Polled = this.#apart;
       this.#apart = undefined;

@@ -54,6 +54,11 @@ export class Pacer implements Clock {
     return this.#timers.now();
   }
 
+  /** Tasks are being fired: as many as are due, after which the event loop has its turn. */
+  get firing(): boolean {
+    return this.#armedFor === -Infinity;
+  }
+
   at(due: number, task: Task): void {
     if (task.tick !== undefined) this.cancel(task);
     // A deadline already past, asked for while tasks fire, waits for the next wake-up: served in this one, a task that

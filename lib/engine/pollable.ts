@@ -1,9 +1,9 @@
 import { TapError } from "../errors.ts";
-import { ENDED, PENDING, type Polled, type Token, type TokenSource } from "./engine.ts";
+import { ENDED, PENDING, type Polled, type Token, type TokenSource, type Wake } from "./engine.ts";
 
 /** The async-generator half of a `TokenSource`, derived from `poll` and `stop`. */
 export abstract class PollableTokens implements TokenSource {
-  abstract poll(wake: () => void, now?: number): Polled;
+  abstract poll(wake: Wake, now?: number): Polled;
   /** Ends the tokens now and lets go of what they hold. Called again, it does nothing. */
   protected abstract stop(): Promise<void> | void;
 

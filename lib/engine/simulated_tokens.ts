@@ -1,11 +1,19 @@
 import type { TapError } from "../errors.ts";
 import type { Batch, Member } from "./batch.ts";
-import { ENDED, type EngineRequest, PENDING, type Polled, type Token, type Watch } from "./engine.ts";
+import {
+  ENDED,
+  type EngineRequest,
+  PENDING,
+  type Polled,
+  type Token,
+  type Wake,
+  type Watch,
+} from "./engine.ts";
 import { CutStream, type Fault, injectedError } from "./faults.ts";
 import { logNormal, PURPOSE, seedOf } from "./hash.ts";
 import type { Clock, Task } from "./pacer.ts";
 import { PollableTokens } from "./pollable.ts";
-import { promptSeed, tokenAt } from "./vocabulary.ts";
+import { promptSeed, stepAt } from "./vocabulary.ts";
 
 /** The cost model. Times are milliseconds, with fractions. */
 export interface SimulatedOptions {
@@ -59,7 +67,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   #due = 0;
   #ready: Token | undefined;
   #failure: TapError | undefined;
-  #wake: (() => void) | undefined;
+  #wake: Wake | undefined;
   #ended = false;
   /** A split was asked for and waits for a token with a character of several bytes. */
   #splitNext = false;
@@ -103,10 +111,10 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
 
   fire(now: number): void {
     this.#step(now);
-    this.#announce();
+    this.#announce(now);
   }
 
-  poll(wake: () => void, at?: number): Polled {
+  poll(wake: Wake, at?: number): Polled {
     // Whoever polls is awake: an older wake must not be called from in here.
     this.#wake = undefined;
     for (;;) {
@@ -144,26 +152,26 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     this.#announce();
   }
 
-  #announce(): void {
+  #announce(now?: number): void {
     const wake = this.#wake;
     this.#wake = undefined;
-    wake?.();
+    wake?.(now);
   }
 
   /** The token at `#index`, or the fault that stands before it. */
   #step(now: number): void {
     if (this.#faults.length > 0 && this.#injected()) return;
     if (this.#index === this.#maxTokens) return;
-    const text = tokenAt(this.#textSeed, this.#index++);
+    const token = stepAt(this.#textSeed, this.#index++);
     const planned = this.#due;
     if (this.#options.realtime && now - planned > MAX_LAG_MS) this.#due = now;
     this.#due += this.#gapMs() + this.#faultDelay();
     this.#watch.produced(1, planned, now);
-    if (this.#splitNext && text.length !== new TextEncoder().encode(text).length) {
+    if (this.#splitNext && token.text.length !== new TextEncoder().encode(token.text).length) {
       this.#splitNext = false;
-      this.#ready = { text, tokens: 1, wire: "split" };
+      this.#ready = { ...token, wire: "split" };
     } else {
-      this.#ready = { text, tokens: 1 };
+      this.#ready = token;
     }
   }
 

@@ -6,6 +6,7 @@ import {
   type Polled,
   type Token,
   type TokenSource,
+  type Wake,
   type Watch,
 } from "./engine.ts";
 import { pollable, PollableTokens } from "./pollable.ts";
@@ -42,7 +43,7 @@ class StoppedTokens extends PollableTokens {
   #ready: Token[] = [];
   /** The source has ended, failed, or is being ended because of a stop string. */
   #over: "no" | "ending" | "ended" | { error: unknown } = "no";
-  #wake: (() => void) | undefined;
+  #wake: Wake | undefined;
 
   constructor(source: TokenSource, { stop = [], minTokens = 0 }: EngineRequest, watch: Watch) {
     super();
@@ -56,7 +57,7 @@ class StoppedTokens extends PollableTokens {
     return this.#source.started;
   }
 
-  poll(wake: () => void, now?: number): Polled {
+  poll(wake: Wake, now?: number): Polled {
     this.#wake = undefined;
     for (;;) {
       const token = this.#ready.shift();

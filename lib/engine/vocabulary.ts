@@ -1,3 +1,4 @@
+import type { Token } from "./engine.ts";
 import { draw, PURPOSE, seedOf } from "./hash.ts";
 
 /** Words that begin with a space when they are not the first. Several are more than one byte a character in UTF-8. */
@@ -44,15 +45,26 @@ export function promptSeed(prompt: string, seed = 0): number {
   return seedOf(prompt, 0x811c9dc5 ^ Math.imul(seed, 0x9e3779b1));
 }
 
-/** The token at `index` of the endless answer to a seed. Depends on nothing else, so any prefix is stable. */
+/** The text of the token at `index` of the endless answer to a seed. Depends on nothing else, so any prefix is stable. */
 export function tokenAt(seed: number, index: number): string {
-  const value = draw(seed, PURPOSE.token, index);
-  if (index === 0) return WORDS[value % WORDS.length];
-  if (value % ENDING_EVERY === 0) return ENDINGS[((value / ENDING_EVERY) >>> 0) % ENDINGS.length];
-  return SPACED[((value / ENDING_EVERY) >>> 0) % SPACED.length];
+  return stepAt(seed, index).text;
 }
 
-const SPACED = WORDS.map((word) => " " + word);
+/** That token as an engine hands it over. The same object each time: one made anew for each would be garbage at once. */
+export function stepAt(seed: number, index: number): Token {
+  const value = draw(seed, PURPOSE.token, index);
+  if (index === 0) return FIRST[value % FIRST.length];
+  const rest = (value / ENDING_EVERY) >>> 0;
+  return value % ENDING_EVERY === 0 ? JOINED[rest % JOINED.length] : SPACED[rest % SPACED.length];
+}
+
+const FIRST = WORDS.map(step);
+const SPACED = WORDS.map((word) => step(" " + word));
+const JOINED = ENDINGS.map(step);
+
+function step(text: string): Token {
+  return Object.freeze({ text, tokens: 1 });
+}
 
 /**
  * The first `n` tokens of the answer to `prompt`: the same on every machine, in every process, under any load; and

@@ -1,11 +1,12 @@
 import { publicError, TapError } from "../errors.ts";
-import { ENDED, PENDING, type Polled, type Token } from "../engine/engine.ts";
+import { ENDED, PENDING, type Polled } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
-import type { Clock, Task } from "../engine/pacer.ts";
+import { type DirectBody, offerDirect, type Outlet } from "../http/outlet.ts";
 import { Chunk } from "./chunk.ts";
 import { type Format, MALFORMED } from "./format.ts";
 import type { Generation } from "./generation.ts";
-import { cutInsideCharacter } from "./split.ts";
+import { type SilenceOptions, SilenceWatch, type Watched } from "./silence.ts";
+import { SplitWriter } from "./split.ts";
 import { encode, SSE_KEEP_ALIVE } from "./sse.ts";
 import { torn } from "./torn.ts";
 import type { Turn } from "./turn.ts";
@@ -24,23 +25,12 @@ const MAX_CHUNK_SIZE = 32_768;
  */
 const PUMPS_PER_LOOK = 16;
 
-/** Time between the pieces of an event that is split on purpose, so that each is a write of its own. */
-const SPLIT_PAUSE_MS = 5;
-
 /** What a body is made of: one generation, or several as one. */
 type Source = Pick<Generation, "poll" | "abort" | "fail">;
 
-/** How exact a watch over seconds of silence is, in milliseconds. */
-const WATCH_STEP_MS = 64;
-
-export interface BodyOptions {
+export interface BodyOptions extends SilenceOptions {
   format: Format;
-  clock: Clock;
   turn: Turn;
-  /** Silence after which a comment is written, in milliseconds. */
-  keepAliveMs: number;
-  /** How long a reader may take nothing before the stream is torn down, in milliseconds. */
-  stallMs: number;
 }
 
 /**
@@ -48,15 +38,23 @@ export interface BodyOptions {
  * it in one chunk, and `cancel()` stops the generator.
  */
 export function streamBody(generation: Source, options: BodyOptions): ReadableStream<Uint8Array> {
-  return new ReadableStream(new GenerationSource(generation, options), { highWaterMark: 1 });
+  const source = new GenerationSource(generation, options);
+  // Nothing is pulled ahead: until the first read the source may still be driven without its stream.
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
+  offerDirect(stream, source);
+  return stream;
 }
 
-class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
-  tick?: number | undefined;
-  index?: number;
+/**
+ * Its stream pulls it; a server that reads no streams puts an outlet of its own in the stream's place and calls
+ * `resume()` instead.
+ */
+class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBody, Watched {
+  /** When the last chunk was handed over. */
+  lastAt: number;
   readonly #generation: Source;
   readonly #options: BodyOptions;
-  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #outlet!: Outlet;
   /**
    * Resolves the pending pull(). It is kept pending while chunks go straight to a waiting read: a stream whose pull is
    * pending does not call it again at each enqueue, which saves three promises a token. It is resolved when a chunk
@@ -65,39 +63,50 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
   #release: (() => void) | undefined;
   readonly #chunk = new Chunk();
   #started = false;
+  /** Waits for `resume()`: the generation was not asked for more, since the outlet had no room for it. */
+  #starved = true;
   /** The last chunk filled up: more was ready than it could hold. */
   #flooded = false;
   /** No more tokens are taken. */
   #done = false;
   /** How the stream is to end once the reader has taken what is queued. */
   #last: (() => void) | undefined;
-  #pieces: Uint8Array[] = [];
+  #splitting: SplitWriter | undefined;
   #pumps = 0;
   /** The turn is used up. Whoever wakes the body meanwhile, the engine or the reader, must wait for the next one. */
   #resting = false;
-  /** When the last chunk was handed over. */
-  #lastAt: number;
+  readonly #silence: SilenceWatch;
 
   constructor(generation: Source, options: BodyOptions) {
     this.#generation = generation;
     this.#options = options;
-    this.#lastAt = options.clock.now();
+    this.lastAt = options.clock.now();
+    this.#silence = new SilenceWatch(this, options);
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#controller = controller;
-    this.#watch();
+    this.#outlet = controller;
+    this.#silence.start();
+  }
+
+  attach(outlet: Outlet): boolean {
+    if (this.#done) return false;
+    this.#outlet = outlet;
+    return true;
+  }
+
+  resume(): void {
+    if (this.#last !== undefined) return this.#last();
+    if (!this.#starved) return;
+    this.#starved = false;
+    if (this.#flooded && this.#options.turn.spent()) this.#rest();
+    else this.#pump();
   }
 
   pull(): Promise<void> | void {
-    if (this.#last !== undefined) return this.#last();
-    if (this.#flooded && this.#options.turn.spent()) {
-      this.#rest();
-    } else {
-      this.#pump();
-      // Nothing to wait for: the stream pulls again by itself as soon as it wants more.
-      if (this.#done || this.#flooded || this.#controller.desiredSize! <= 0) return;
-    }
+    this.resume();
+    // Nothing to wait for: the stream pulls again by itself as soon as it wants more.
+    if (this.#done || this.#starved) return;
     return new Promise((resolve) => this.#release = resolve);
   }
 
@@ -106,47 +115,29 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     this.#generation.abort();
   }
 
-  /** The watch over silence in both directions: nothing to send, or nobody who takes it. */
-  fire(now: number): void {
-    const { keepAliveMs, stallMs } = this.#options;
-    const silentMs = now - this.#lastAt;
-    if (this.#controller.desiredSize! <= 0) {
-      if (silentMs >= stallMs) return this.#stalled();
-    } else if (silentMs >= keepAliveMs && this.#pieces.length === 0) {
-      this.#enqueue(encode(SSE_KEEP_ALIVE));
-    }
-    this.#watch();
+  get blocked(): boolean {
+    return this.#starved || this.#outlet.desiredSize! < 0;
   }
 
-  #watch(): void {
-    const { clock, keepAliveMs, stallMs } = this.#options;
-    const now = clock.now();
-    // Not re-armed at every token, which would cost as much as the token: at each look the next one is set to the
-    // earliest moment at which anything can be due.
-    const blocked = this.#controller.desiredSize! <= 0;
-    const due = blocked ? this.#lastAt + stallMs : Math.min(now + stallMs, this.#lastAt + keepAliveMs);
-    // Rounded up, so that the watches of all streams share a few wake-ups.
-    clock.at(due - now > 10 * WATCH_STEP_MS ? Math.ceil(due / WATCH_STEP_MS) * WATCH_STEP_MS : due, this);
+  silent(): void {
+    if (!this.#splitting?.busy) this.#enqueue(encode(SSE_KEEP_ALIVE));
   }
 
-  #stalled(): void {
-    const seconds = this.#options.stallMs / 1000;
-    const error = new TapError("stalled", `The reader took nothing for ${seconds} s.`);
+  stalled(): void {
+    const error = new TapError("stalled", `The reader took nothing for ${this.#options.stallMs / 1000} s.`);
     this.#finish();
     this.#generation.fail(error);
-    this.#controller.error(torn(error));
+    this.#outlet.error(torn(error));
   }
 
-  readonly #pump = (): void => {
-    if (this.#done || this.#resting || this.#pieces.length > 0) return;
+  readonly #pump = (at?: number): void => {
+    if (this.#done || this.#resting || this.#splitting?.busy) return;
     // No room: pull() comes when there is, and polls anew.
-    if (this.#controller.desiredSize! <= 0) return this.#pullAgain();
-    if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) {
-      return this.#rest();
-    }
+    if (this.#outlet.desiredSize! < 0) return this.#starve();
+    if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) return this.#rest();
     const { format, clock } = this.#options;
-    // Read once for all that is taken here: a read costs as much as a token.
-    const now = clock.now();
+    // Read once for all that is taken here, if at all: a read costs as much as a token.
+    const now = at ?? clock.now();
     const chunk = this.#chunk;
     let polled: Polled = PENDING;
     for (let events = 0; events < MAX_EVENTS_PER_CHUNK && chunk.size < MAX_CHUNK_SIZE; events++) {
@@ -161,15 +152,15 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
         chunk.addText(format.start?.() ?? "");
       }
       if (polled === ENDED) return this.#close(format.end());
-      if (polled.wire === "split") return this.#split(polled);
+      if (polled.wire === "split") return this.#split(format.token(polled), now);
       const bytes = polled.wire === undefined ? format.bytes?.(polled) : undefined;
       if (bytes !== undefined) chunk.addBytes(bytes);
       else chunk.addText(polled.wire === "malformed" ? MALFORMED : format.token(polled));
     }
     this.#write(now);
     this.#flooded = polled !== PENDING;
-    // More is ready, or the reader is behind: let the stream decide when it pulls again.
-    if (this.#flooded || this.#controller.desiredSize! <= 0) this.#pullAgain();
+    // More is ready: let the outlet decide when it has room for it.
+    if (this.#flooded) this.#starve();
   };
 
   #rest(): void {
@@ -183,14 +174,23 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
   /** Hands over what the chunk holds, if anything. */
   #write(now: number): void {
     const bytes = this.#chunk.take();
-    if (bytes !== undefined) this.#enqueue(bytes, now);
+    if (bytes !== undefined) this.#enqueue(bytes, now, this.#chunk.shared);
   }
 
-  #enqueue(chunk: Uint8Array, now = this.#options.clock.now()): void {
-    this.#lastAt = now;
-    this.#controller.enqueue(chunk);
+  #enqueue(chunk: Uint8Array, now = this.#options.clock.now(), shared = false): void {
+    this.lastAt = now;
+    this.#outlet.enqueue(chunk, shared);
+    if (this.#outlet.desiredSize! < 0) this.#pullAgain();
   }
 
+  /** Nothing more is taken from the generation until the outlet has room. */
+  #starve(): void {
+    this.#starved = true;
+    this.#pullAgain();
+    this.#outlet.ask?.();
+  }
+
+  /** Has the stream say when it has room. */
   #pullAgain(): void {
     const release = this.#release;
     this.#release = undefined;
@@ -202,16 +202,17 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     this.#write(this.#options.clock.now());
     this.#done = true;
     this.#last = () => {
-      this.#options.clock.cancel(this);
+      this.#silence.stop();
       last();
     };
-    if (this.#controller.desiredSize! > 0) this.#last();
+    if (this.#outlet.desiredSize! >= 0) this.#last();
+    else this.#outlet.ask?.();
     this.#pullAgain();
   }
 
   #close(text: string): void {
     this.#chunk.addText(text);
-    this.#endAfter(() => this.#controller.close());
+    this.#endAfter(() => this.#outlet.close());
   }
 
   #fail(error: unknown): void {
@@ -220,30 +221,21 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, Task {
     }
     if (error.how === "close") return this.#close("");
     // error() drops what the server has not yet written, so the loop goes round once before it.
-    this.#endAfter(() => this.#options.turn.next(() => this.#controller.error(torn(error))));
+    this.#endAfter(() => this.#options.turn.next(() => this.#outlet.error(torn(error))));
   }
 
-  #split(token: Token): void {
-    const pieces = cutInsideCharacter(encode(this.#options.format.token(token)));
-    this.#write(this.#options.clock.now());
-    this.#pieces = pieces;
-    const writer: Task = {
-      fire: () => {
-        if (this.#done) return;
-        this.#enqueue(this.#pieces.shift()!);
-        if (this.#pieces.length > 0) {
-          this.#options.clock.at(this.#options.clock.now() + SPLIT_PAUSE_MS, writer);
-        } else this.#pump();
-      },
-    };
-    this.#options.clock.at(this.#options.clock.now() + SPLIT_PAUSE_MS, writer);
+  #split(event: string, now: number): void {
+    this.#write(now);
+    const write = (piece: Uint8Array) => this.#enqueue(piece);
+    this.#splitting ??= new SplitWriter(this.#options.clock, write, () => this.#pump());
+    this.#splitting.begin(encode(event));
   }
 
   /** Nothing more will be written. */
   #finish(): void {
     this.#done = true;
-    this.#pieces = [];
-    this.#options.clock.cancel(this);
+    this.#splitting?.stop();
+    this.#silence.stop();
     this.#pullAgain();
   }
 }

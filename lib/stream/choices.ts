@@ -1,4 +1,4 @@
-import { ENDED, type FinishReason, PENDING, type Polled, type Token } from "../engine/engine.ts";
+import { ENDED, type FinishReason, PENDING, type Polled, type Token, type Wake } from "../engine/engine.ts";
 import { publicError, type TapError } from "../errors.ts";
 import type { Generation } from "./generation.ts";
 
@@ -20,7 +20,7 @@ export class Choices {
   #live: number;
   /** Whose turn it is, so that one that always has a token ready does not keep the others waiting. */
   #turn = 0;
-  #wake: (() => void) | undefined;
+  #wake: Wake | undefined;
 
   constructor(generations: readonly Generation[]) {
     this.#generations = generations;
@@ -28,7 +28,7 @@ export class Choices {
     this.#live = generations.length;
   }
 
-  poll(wake: () => void, now?: number): Polled {
+  poll(wake: Wake, now?: number): Polled {
     this.#wake = undefined;
     if (this.#live === 0) return ENDED;
     for (let looked = 0; looked < this.#generations.length; looked++) {
@@ -65,9 +65,9 @@ export class Choices {
   }
 
   /** Several may announce themselves before the reader is back; it is woken by the first. */
-  readonly #announce = (): void => {
+  readonly #announce = (now?: number): void => {
     const wake = this.#wake;
     this.#wake = undefined;
-    wake?.();
+    wake?.(now);
   };
 }

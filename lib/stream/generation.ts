@@ -8,6 +8,7 @@ import {
   type Polled,
   type TokenSource,
   type Usage,
+  type Wake,
   type Watch,
 } from "../engine/engine.ts";
 import type { Clock } from "../engine/pacer.ts";
@@ -45,7 +46,7 @@ export class Generation extends PollableTokens implements Watch {
   /** Set when the end does not come from the engine: whoever leaves or fails it decides the outcome. */
   #stopping = false;
   /** Wakes the consumer that waits; kept so that an end that does not come from the engine wakes it too. */
-  #wake: (() => void) | undefined;
+  #wake: Wake | undefined;
 
   constructor(
     record: GenerationRecord,
@@ -77,7 +78,7 @@ export class Generation extends PollableTokens implements Watch {
     return this.#source?.started;
   }
 
-  poll(wake: () => void, now?: number): Polled {
+  poll(wake: Wake, now?: number): Polled {
     this.#wake = undefined;
     if (this.#stopping && this.record.outcome === "running") {
       // The engine is letting go: its end is not a completion, and the outcome is about to be told.

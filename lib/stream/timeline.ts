@@ -11,6 +11,8 @@ export class Timeline {
    * long stream's garbage, and its doubling would hold twice the memory.
    */
   readonly #segments: Uint32Array[] = [];
+  /** The last of them, where a token that is handed over lies too, but for readers that are behind. */
+  #segment = NONE;
   #produced = 0;
   #handed = 0;
 
@@ -22,8 +24,8 @@ export class Timeline {
   produced(planned: number, actual: number): void {
     if (this.#produced === MAX_TOKENS) return;
     const index = this.#produced++ % SEGMENT;
-    if (index === 0) this.#segments.push(new Uint32Array(3 * SEGMENT));
-    const segment = this.#segments[this.#segments.length - 1];
+    if (index === 0) this.#segments.push(this.#segment = new Uint32Array(3 * SEGMENT));
+    const segment = this.#segment;
     segment[3 * index] = micros(planned);
     segment[3 * index + 1] = micros(actual);
   }
@@ -32,12 +34,14 @@ export class Timeline {
   handed(at: number): void {
     if (this.#handed === this.#produced) return;
     const index = this.#handed++;
-    this.#segments[Math.floor(index / SEGMENT)][3 * (index % SEGMENT) + 2] = micros(at);
+    const behind = (this.#produced - 1) >> SEGMENT_BITS !== index >> SEGMENT_BITS;
+    const segment = behind ? this.#segments[index >> SEGMENT_BITS] : this.#segment;
+    segment[3 * (index % SEGMENT) + 2] = micros(at);
   }
 
   toJSON(): { planned_us: number; actual_us: number; handed_us: number | null }[] {
     return Array.from({ length: this.#produced }, (_, index) => {
-      const segment = this.#segments[Math.floor(index / SEGMENT)];
+      const segment = this.#segments[index >> SEGMENT_BITS];
       const at = 3 * (index % SEGMENT);
       const handed_us = index < this.#handed ? segment[at + 2] : null;
       return { planned_us: segment[at], actual_us: segment[at + 1], handed_us };
@@ -45,7 +49,9 @@ export class Timeline {
   }
 }
 
-const SEGMENT = 64;
+const SEGMENT_BITS = 6;
+const SEGMENT = 1 << SEGMENT_BITS;
+const NONE = new Uint32Array(0);
 
 /** Whole microseconds. Times after 71 minutes are clamped there, times before the arrival to 0. */
 function micros(ms: number): number {

@@ -16,18 +16,25 @@ const PAUSE_MS = 4;
  */
 export class Turn {
   readonly #now: () => number;
+  readonly #bounded: () => boolean;
   #began = -Infinity;
   #asked = -Infinity;
   /** Who goes on in the next turn, first come first. */
   #waiting: (() => void)[] = [];
   #coming = false;
 
-  constructor(now: () => number = () => performance.now()) {
+  /**
+   * @param now milliseconds
+   * @param bounded whether somebody else sees to it that what runs now comes to an end: the clock, while it fires
+   */
+  constructor(now: () => number = () => performance.now(), bounded: () => boolean = () => false) {
     this.#now = now;
+    this.#bounded = bounded;
   }
 
   /** True when the budget is used up: the caller should go on in `next`. */
   spent(): boolean {
+    if (this.#bounded()) return false;
     const now = this.#now();
     if (now - this.#asked > PAUSE_MS) this.#began = now;
     this.#asked = now;

@@ -3,6 +3,7 @@ import { Settings } from "../../lib/config.ts";
 import type { Engine } from "../../lib/engine/engine.ts";
 import { Pacer } from "../../lib/engine/pacer.ts";
 import { SimulatedEngine } from "../../lib/engine/simulated.ts";
+import { HttpServer } from "../../lib/http/server/http_server.ts";
 import { TapError } from "../../lib/errors.ts";
 import { Ledger } from "../../lib/stream/ledger.ts";
 import type { GenerationRecord } from "../../lib/stream/record.ts";
@@ -44,17 +45,18 @@ export function startService({ settings, engine, wrap = (fetch) => fetch }: Serv
     engine: engine ?? new SimulatedEngine(parsed, clock),
     ledger,
     clock,
-    turn: new Turn(),
+    turn: new Turn(() => clock.now(), () => clock.firing),
     settings: parsed,
     draining: () => false,
     onUnexpected,
   };
   const app = createApp(deps);
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    wrap((request) => app.fetch(request)),
-  );
-  const { port } = server.addr as Deno.NetAddr;
+  const door = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = door.addr;
+  const server = new HttpServer(door, {
+    handler: wrap((request) => app.fetch(request)),
+    onError: (error, at) => onUnexpected(at, error),
+  });
   return {
     url: `http://127.0.0.1:${port}`,
     port,

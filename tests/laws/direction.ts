@@ -20,7 +20,7 @@ const ROOMS: Room[] = [
     files: ["lib/*", "lib/http/", "lib/engine/"],
     packages: ["zod", "eventsource-parser"],
   },
-  { at: "lib/stream/", files: ["lib/*", "lib/engine/", "lib/stream/"], packages: ["zod"] },
+  { at: "lib/stream/", files: ["lib/*", "lib/http/", "lib/engine/", "lib/stream/"], packages: ["zod"] },
   { at: "lib/client/", files: ["lib/*", "lib/client/"], packages: ["zod", "eventsource-parser"] },
   { at: "lib/*", files: ["lib/*"], packages: ["zod", "eventsource-parser"] },
 ];

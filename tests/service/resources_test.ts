@@ -72,12 +72,7 @@ Deno.test("R1: readers that never read stop their generators, cost little memory
   } finally {
     for (const conn of conns) conn.close();
   }
-  // The runtime logs each broken body once its connection is closed: a line, not a stack.
-  await until(
-    "a line for each reader",
-    () => service.stderr().match(/took nothing/g)?.length === conns.length,
-  );
-  assertEquals(service.stderr().match(/^\s+at /gm), null);
+  assertEquals(service.stderr(), "", "the line of each generation says what was the matter");
 });
 
 Deno.test("R2: 5 million tokens at delay 0 starve nobody, and stop at once", async () => {

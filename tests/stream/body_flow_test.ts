@@ -78,6 +78,9 @@ Deno.test("a reader that stops reading stops a paced generation within two token
 
 Deno.test("a chunk that nobody waits for keeps its place, and what comes meanwhile is the next one", async () => {
   const { tokens, reader, read } = setUp();
+  const first = read();
+  tokens.give("0");
+  assertEquals(await first, event("0"));
   tokens.give("a");
   await settle();
   tokens.give("b");

@@ -1,0 +1,34 @@
+/** Where a body puts its bytes: its stream's controller, or what a server has put in its place. */
+export interface Outlet
+  extends Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "close" | "error"> {
+  /** `shared`: the same array each time these bytes are sent, by whatever body; nobody writes to it. */
+  enqueue(bytes: Uint8Array, shared?: boolean): void;
+  /** Wants `resume()` called once what was given has been taken. A stream pulls by itself and has no such thing. */
+  ask?(): void;
+}
+
+/**
+ * A response's body that can also write to an outlet by itself, so that its bytes need not pass through its stream: a
+ * read of a `ReadableStream` costs as much as the write to the socket that follows it. Whoever serves it otherwise
+ * reads the stream and gets the same bytes.
+ */
+export interface DirectBody {
+  /** Puts `outlet` in the place of the stream, which nobody may have read; false when the body is over already. */
+  attach(outlet: Outlet): boolean;
+  /** The outlet is ready for the first bytes; later: it has taken what it was given, if the body asked to be told. */
+  resume(): void;
+  /** Nobody reads any more. */
+  cancel(): void;
+}
+
+const bodies = new WeakMap<ReadableStream, DirectBody>();
+
+/** Lets whoever serves `stream` have `body` write it. */
+export function offerDirect(stream: ReadableStream, body: DirectBody): void {
+  bodies.set(stream, body);
+}
+
+/** What writes `stream`'s bytes without its reads; undefined where it has to be read. */
+export function directBody(stream: ReadableStream): DirectBody | undefined {
+  return bodies.get(stream);
+}

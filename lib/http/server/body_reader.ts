@@ -1,0 +1,111 @@
+import type { Inbox } from "./inbox.ts";
+import { Refusal } from "./refusal.ts";
+
+/** Of a chunk's size line with its extensions, in bytes. */
+const MAX_SIZE_LINE = 1024;
+const MAX_TRAILER = 8192;
+
+const LF = 10;
+const CR = 13;
+
+const SIZE_LINE = /^([\da-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/i;
+const TRAILER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Takes a request's body out of what arrives, and nothing beyond it: the next request may follow at once. Strict, as
+ * the head is, where the decoder of responses forgives.
+ */
+export class BodyReader {
+  /** All of the body was taken. */
+  done: boolean;
+  readonly #inbox: Inbox;
+  readonly #chunked: boolean;
+  #state: "size" | "data" | "data-end" | "trailer";
+  #left: number;
+  #trailer = 0;
+
+  /** @param length bytes of the body, or "chunked" */
+  constructor(inbox: Inbox, length: number | "chunked") {
+    this.#inbox = inbox;
+    this.#chunked = length === "chunked";
+    this.#state = this.#chunked ? "size" : "data";
+    this.#left = length === "chunked" ? 0 : length;
+    this.done = length === 0;
+  }
+
+  /** Bytes that are known to be still missing. */
+  get missing(): number {
+    return Math.max(0, this.#left - this.#inbox.length);
+  }
+
+  /**
+   * What has arrived of the body, as one array of its own; an empty one when nothing has.
+   *
+   * @throws {Refusal} when the chunks are broken
+   */
+  take(): Uint8Array<ArrayBuffer> {
+    const bytes = this.#inbox.peek();
+    const parts: Uint8Array[] = [];
+    let at = 0;
+    while (!this.done) {
+      if (this.#state === "data") {
+        const part = bytes.subarray(at, at + this.#left);
+        if (part.length === 0) break;
+        parts.push(part);
+        at += part.length;
+        this.#left -= part.length;
+        if (this.#left > 0) break;
+        if (this.#chunked) this.#state = "data-end";
+        else this.done = true;
+        continue;
+      }
+      const end = bytes.indexOf(LF, at);
+      this.#bound((end < 0 ? bytes.length : end + 1) - at);
+      if (end < 0) break;
+      if (end === at || bytes[end - 1] !== CR) {
+        throw new Refusal(400, "a line in the chunks ends without a CR");
+      }
+      this.#line(String.fromCharCode(...bytes.subarray(at, end - 1)));
+      at = end + 1;
+    }
+    const payload = join(parts);
+    this.#inbox.consume(at);
+    return payload;
+  }
+
+  #bound(length: number): void {
+    const most = this.#state === "trailer" ? MAX_TRAILER - this.#trailer : MAX_SIZE_LINE;
+    if (length > most) throw new Refusal(400, "a line in the chunks is too long");
+  }
+
+  #line(line: string): void {
+    switch (this.#state) {
+      case "size": {
+        const size = SIZE_LINE.exec(line)?.[1];
+        if (size === undefined) throw new Refusal(400, "wanted a chunk's size in hexadecimal");
+        this.#left = parseInt(size, 16);
+        this.#state = this.#left === 0 ? "trailer" : "data";
+        break;
+      }
+      case "data-end":
+        if (line !== "") throw new Refusal(400, "wanted a line end after a chunk");
+        this.#state = "size";
+        break;
+      case "trailer":
+        this.#trailer += line.length + 2;
+        if (line === "") this.done = true;
+        else if (!TRAILER_LINE.test(line)) throw new Refusal(400, "wanted a trailer line");
+    }
+  }
+}
+
+/** A copy in any case: the inbox uses its bytes again. */
+function join(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

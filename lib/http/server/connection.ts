@@ -1,0 +1,231 @@
+import { BodyReader } from "./body_reader.ts";
+import { Inbox } from "./inbox.ts";
+import { Refusal } from "./refusal.ts";
+import { HeadScan, parseRequestHead, type RequestHead } from "./request_head.ts";
+import { RequestBody } from "./request_body.ts";
+import { ResponseWriter } from "./response_writer.ts";
+import { type Socket, writeAll } from "./socket.ts";
+
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** Where something failed that is not the client's fault. */
+export type Failure = "accept" | "handler" | "body";
+
+export interface ConnectionOptions {
+  handler: Handler;
+  onError: (error: unknown, at: Failure) => void;
+  /** Milliseconds of any clock that only goes forward. */
+  now: () => number;
+  /** How long a head may take from its first byte on, in milliseconds. */
+  headMs: number;
+  /** How long a connection may wait for a request, in milliseconds. */
+  idleMs: number;
+}
+
+/** Of a request's body that the handler did not read: more is not read to keep a connection. */
+const MOST_UNREAD = 262_144;
+
+/** How long a client that is still sending gets to take an answer that ends the connection. */
+const LINGER_MS = 2000;
+
+const BLANK_LINE = [13, 10];
+
+/** One connection: its requests one after the other, until either side ends it. */
+export class Connection {
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #inbox: Inbox;
+  /** When what is waited for is overdue. */
+  #deadline = Infinity;
+  #onOverdue = () => this.#close();
+  #answering = false;
+  #draining = false;
+  #closed = false;
+  /** Tells whoever works for the present request that the client has left. */
+  #leave: (() => void) | undefined;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#inbox = new Inbox(socket);
+  }
+
+  /** Serves until the connection is closed. Never rejects. */
+  async run(): Promise<void> {
+    const filling = this.#inbox.fill().then(() => {
+      this.#close();
+      this.#leave?.();
+    });
+    try {
+      while (await this.#next());
+    } catch (error) {
+      if (error instanceof Refusal) await this.#refuse(error);
+      else if (!this.#closed) this.#options.onError(error, "handler");
+    }
+    this.#close();
+    await filling;
+  }
+
+  /** Closes it when what it waits for is overdue at `now`. */
+  expire(now: number): void {
+    if (now >= this.#deadline) this.#onOverdue();
+  }
+
+  /** Closes it, after the response that is running if one is. */
+  drain(): void {
+    this.#draining = true;
+    if (!this.#answering) this.#close();
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#inbox.end();
+    try {
+      this.#socket.close();
+    } catch {
+      // The runtime has closed it.
+    }
+  }
+
+  /** One request and its response; false when the connection is to end. */
+  async #next(): Promise<boolean> {
+    const head = await this.#head();
+    if (head === undefined) return false;
+    this.#answering = true;
+    try {
+      return await this.#answer(head);
+    } finally {
+      this.#answering = false;
+      this.#leave = undefined;
+    }
+  }
+
+  /** The next request's head; undefined when none comes any more. */
+  async #head(): Promise<RequestHead | undefined> {
+    const { now, headMs, idleMs } = this.#options;
+    const inbox = this.#inbox;
+    const scan = new HeadScan();
+    this.#deadline = now() + idleMs;
+    this.#onOverdue = () => this.#close();
+    let begun = false;
+    let late = false;
+    while (!inbox.ended && !this.#draining) {
+      if (late) throw new Refusal(408, "the head took too long");
+      let bytes = inbox.peek();
+      // A line end too many behind the body before is forgiven (RFC 9112, 2.2).
+      while (!begun && BLANK_LINE.every((byte, i) => bytes[i] === byte)) {
+        inbox.consume(2);
+        bytes = inbox.peek();
+      }
+      if (!begun && bytes.length > 0 && (bytes[0] !== 13 || bytes.length > 1)) {
+        begun = true;
+        this.#deadline = now() + headMs;
+        this.#onOverdue = () => {
+          late = true;
+          inbox.wake();
+        };
+      }
+      const end = begun ? scan.end(bytes) : -1;
+      if (end >= 0) {
+        this.#deadline = Infinity;
+        const head = parseRequestHead(bytes.subarray(0, end));
+        inbox.consume(end);
+        return head;
+      }
+      await inbox.more();
+    }
+  }
+
+  async #answer(head: RequestHead): Promise<boolean> {
+    const reader = new BodyReader(this.#inbox, head.body);
+    const body = reader.done || /^(GET|HEAD)$/i.test(head.method) ? undefined : new RequestBody(
+      this.#inbox,
+      reader,
+      head.expectsContinue,
+      (bytes) => writeAll(this.#socket, bytes),
+    );
+    const abort = new AbortController();
+    const abandon = () => abort.abort(new DOMException("The client has left.", "AbortError"));
+    this.#leave = abandon;
+    const response = await this.#handle(head, body?.stream, abort.signal);
+    await body?.interim;
+    if (this.#closed) {
+      response.body?.cancel().catch(() => {});
+      return false;
+    }
+    // A client that still waits to be asked for its body may send it or not: the next request's begin is not known.
+    const close = head.close || this.#draining || body?.expected === true || reader.missing > MOST_UNREAD ||
+      /\bclose\b/i.test(response.headers.get("connection") ?? "");
+    if (body) body.expected = false;
+    const exchange = { method: head.method, old: head.old, close };
+    const writer = new ResponseWriter(this.#socket, response, exchange);
+    this.#leave = () => {
+      if (writer.broken) return;
+      writer.leave();
+      abandon();
+    };
+    const whole = await writer.send();
+    body?.release();
+    if (writer.broken) this.#options.onError(writer.broken.error, "body");
+    if (whole && !this.#draining && await this.#skip(reader)) return true;
+    const sending = !reader.done || this.#inbox.length > 0;
+    if (sending && !writer.broken) await this.#linger();
+    return false;
+  }
+
+  async #handle(head: RequestHead, body: ReadableStream | undefined, signal: AbortSignal): Promise<Response> {
+    try {
+      const { method, headers, url } = head;
+      const init = { method, headers, signal, ...(body && { body, duplex: "half" }) };
+      const response = await this.#options.handler(new Request(url, init));
+      if (response.body?.locked) {
+        throw new TypeError("wanted a Response with an unread body, got a locked one");
+      }
+      if (response.type === "error") throw new TypeError("wanted a Response, got Response.error()");
+      return response;
+    } catch (error) {
+      if (!this.#closed) this.#options.onError(error, "handler");
+      return new Response(null, { status: 500 });
+    }
+  }
+
+  /** Reads what the handler left of the body; false when that is too much or broken. */
+  async #skip(reader: BodyReader): Promise<boolean> {
+    this.#answering = false;
+    this.#deadline = this.#options.now() + this.#options.headMs;
+    this.#onOverdue = () => this.#close();
+    let size = 0;
+    try {
+      for (;;) {
+        size += reader.take().length;
+        if (reader.done) return true;
+        if (this.#inbox.ended || size + reader.missing > MOST_UNREAD) return false;
+        await this.#inbox.more();
+      }
+    } catch {
+      return false;
+    }
+  }
+
+  async #refuse(refusal: Refusal): Promise<void> {
+    this.#deadline = Infinity;
+    await writeAll(this.#socket, refusal.bytes()).catch(() => {});
+    await this.#linger();
+    this.#close();
+  }
+
+  /**
+   * Ends only the sending direction while the client still sends: bytes that nobody reads would make the kernel reset
+   * the connection, and the client lose the answer.
+   */
+  async #linger(): Promise<void> {
+    if (this.#closed || this.#draining) return;
+    this.#answering = false;
+    this.#deadline = this.#options.now() + LINGER_MS;
+    this.#onOverdue = () => this.#close();
+    this.#inbox.discard(MOST_UNREAD);
+    await this.#socket.closeWrite?.().catch(() => {});
+    while (!this.#inbox.ended) await this.#inbox.more();
+  }
+}

@@ -1,0 +1,124 @@
+import type { Socket } from "./socket.ts";
+
+/** Of bytes not yet used; the socket is not read beyond, so that a peer is held back by its own window. */
+const MOST = 65_536;
+
+/** Room for one read of a connection at rest: each has one waiting, so this is what it costs to notice a leaver. */
+const LEAST = 2048;
+
+/**
+ * What has arrived and is not yet used. One read always waits on the socket, whatever the connection does, so that a
+ * peer that leaves is noticed at once; it is not while `MOST` bytes lie here.
+ */
+export class Inbox {
+  /** Nothing more will arrive: the peer has left, or the socket was closed here. */
+  ended = false;
+
+  readonly #socket: Socket;
+  #bytes = new Uint8Array(LEAST);
+  #start = 0;
+  #end = 0;
+  #readSize = LEAST;
+  #discarded = -1;
+  #arrival: Promise<void> | undefined;
+  #arrived: (() => void) | undefined;
+  #roomy: (() => void) | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** What is there, to be looked at before anything is awaited: the next read may move it. */
+  peek(): Uint8Array {
+    return this.#bytes.subarray(this.#start, this.#end);
+  }
+
+  /** Removes the first `count` bytes. */
+  consume(count: number): void {
+    this.#start += count;
+    if (this.length < MOST) this.#wakeReading();
+  }
+
+  /** Settles when something arrived, or nothing will any more. Never rejects. */
+  more(): Promise<void> {
+    if (this.ended) return Promise.resolve();
+    return this.#arrival ??= new Promise((resolve) => this.#arrived = resolve);
+  }
+
+  /** Has whoever waits for more look again. */
+  wake(): void {
+    const arrived = this.#arrived;
+    this.#arrival = this.#arrived = undefined;
+    arrived?.();
+  }
+
+  /** From now on drops what arrives, up to `most` bytes, and ends then. */
+  discard(most: number): void {
+    this.#discarded = most;
+    this.consume(this.length);
+  }
+
+  /** Stops waiting for anything. The socket must be closed as well. */
+  end(): void {
+    this.ended = true;
+    this.#wakeReading();
+    this.wake();
+  }
+
+  /** Reads until the end of the connection. Never rejects. */
+  async fill(): Promise<void> {
+    while (!this.ended) {
+      if (this.length >= MOST) {
+        await new Promise<void>((resolve) => this.#roomy = resolve);
+        continue;
+      }
+      const room = this.#room();
+      let count: number | null;
+      try {
+        count = await this.#socket.read(room);
+      } catch {
+        // A reset, or the socket was closed here.
+        count = null;
+      }
+      if (!count) break;
+      this.#end += count;
+      this.#readSize = count === room.length ? Math.min(MOST, 2 * this.#readSize) : LEAST;
+      if (this.#discarded >= 0) {
+        this.#discarded -= count;
+        this.#start = this.#end;
+        if (this.#discarded < 0) break;
+      }
+      this.wake();
+    }
+    this.end();
+  }
+
+  /** Where the next read goes. Moves the bytes only here, where no read waits. */
+  #room(): Uint8Array {
+    const { length } = this;
+    const wanted = length + this.#readSize;
+    // A connection at rest gives back what a long request had needed.
+    if (wanted > this.#bytes.length || (length === 0 && this.#bytes.length > wanted)) {
+      const bytes = new Uint8Array(Math.max(wanted, length === 0 ? 0 : 2 * length));
+      bytes.set(this.peek());
+      this.#bytes = bytes;
+      this.#start = 0;
+      this.#end = length;
+    } else if (this.#bytes.length - this.#end < this.#readSize) {
+      this.#bytes.copyWithin(0, this.#start, this.#end);
+      this.#start = 0;
+      this.#end = length;
+    }
+    return this.#bytes.subarray(this.#end);
+  }
+
+  #wakeReading(): void {
+    const roomy = this.#roomy;
+    this.#roomy = undefined;
+    roomy?.();
+  }
+}

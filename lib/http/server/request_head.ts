@@ -1,0 +1,138 @@
+import { Refusal } from "./refusal.ts";
+
+/** Of request line and header lines together, in bytes. */
+const MAX_HEAD = 65_536;
+const MAX_HEADERS = 100;
+
+const LF = 10;
+const CR = 13;
+
+export interface RequestHead {
+  method: string;
+  url: string;
+  headers: [name: string, value: string][];
+  /** HTTP/1.0: no chunks in the answer, and the connection ends with it. */
+  old: boolean;
+  /** The connection ends with the answer, because the client says so or is of 1.0. */
+  close: boolean;
+  /** Bytes of the body, or that it comes in chunks. */
+  body: number | "chunked";
+  /** The client waits for `100 Continue` before it sends the body. */
+  expectsContinue: boolean;
+}
+
+/** Finds the end of a head that arrives piece by piece, looking at each byte once. */
+export class HeadScan {
+  #at = 0;
+  #lineStart = 0;
+  #lines = 0;
+
+  /**
+   * The length of the head with its blank line, or -1 while that has not arrived.
+   *
+   * @param bytes all that has arrived, from the head's first byte on
+   * @throws {Refusal} when a line ends without CR, or the head is too long
+   */
+  end(bytes: Uint8Array): number {
+    const upTo = Math.min(bytes.length, MAX_HEAD);
+    for (; this.#at < upTo; this.#at++) {
+      if (bytes[this.#at] !== LF) continue;
+      const empty = this.#at - this.#lineStart === 1;
+      if (this.#at === 0 || bytes[this.#at - 1] !== CR) {
+        throw new Refusal(400, "a line of the head ends without a carriage return");
+      }
+      this.#lineStart = this.#at + 1;
+      if (empty) return this.#at + 1;
+      this.#lines++;
+    }
+    if (this.#at < MAX_HEAD) return -1;
+    throw new Refusal(this.#lines === 0 ? 414 : 431, `wanted a head of at most ${MAX_HEAD} bytes`);
+  }
+}
+
+const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([\x21\x22\x24-\x7e]+) HTTP\/(\d\.\d)$/;
+const HEADER_LINE = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+
+/** What the runtime's `Request` does not take. */
+const UNSUPPORTED = /^(CONNECT|TRACE|TRACK)$/i;
+
+/**
+ * A head as RFC 9112 has it, read strictly: what servers read differently is refused, for one of them may stand in
+ * front of this one.
+ *
+ * @param bytes the head with its blank line
+ * @throws {Refusal}
+ */
+export function parseRequestHead(bytes: Uint8Array): RequestHead {
+  const [requestLine, ...lines] = latin1(bytes.subarray(0, bytes.length - 4)).split("\r\n");
+  const [, method, target, version] = REQUEST_LINE.exec(requestLine) ?? [];
+  if (method === undefined) throw new Refusal(400, "wanted a request line");
+  if (version !== "1.1" && version !== "1.0") throw new Refusal(505, `wanted HTTP/1.1, got ${version}`);
+  if (UNSUPPORTED.test(method)) throw new Refusal(501, `the method ${method} is not supported`);
+  if (lines.length > MAX_HEADERS) throw new Refusal(431, `wanted at most ${MAX_HEADERS} headers`);
+  const headers = lines.map((line): [string, string] => {
+    const [, name, value] = HEADER_LINE.exec(line) ?? [];
+    if (name === undefined) throw new Refusal(400, "wanted a header line");
+    return [name.toLowerCase(), value.replace(/[ \t]+$/, "")];
+  });
+  const old = version === "1.0";
+  const host = only(headers, "host");
+  if (host === undefined && !old) throw new Refusal(400, "wanted a Host header");
+  const connection = headers.filter(([name]) => name === "connection").map(([, value]) => value).join();
+  return {
+    method,
+    url: urlOf(method, target, host ?? ""),
+    headers,
+    old,
+    close: old || /(^|,)\s*close\s*(,|$)/i.test(connection),
+    body: bodyOf(headers, old),
+    expectsContinue: !old &&
+      headers.some(([name, value]) => name === "expect" && /^100-continue$/i.test(value)),
+  };
+}
+
+/** The value of a header that may be there once. */
+function only(headers: RequestHead["headers"], wanted: string): string | undefined {
+  const found = headers.filter(([name]) => name === wanted);
+  if (found.length > 1) throw new Refusal(400, `wanted one ${wanted} header, got ${found.length}`);
+  return found[0]?.[1];
+}
+
+function urlOf(method: string, target: string, host: string): string {
+  if (!HOST.test(host)) throw new Refusal(400, "wanted a host name in the Host header");
+  const absolute = /^https?:\/\/[^/?]/i.test(target);
+  if (!absolute && target[0] !== "/" && !(target === "*" && method === "OPTIONS")) {
+    throw new Refusal(400, "wanted a target that begins with a slash or http://");
+  }
+  const url = absolute ? target : `http://${host || "localhost"}${target === "*" ? "/*" : target}`;
+  const parsed = URL.parse(url);
+  if (parsed === null || parsed.username !== "" || parsed.password !== "") {
+    throw new Refusal(400, "wanted a host and a target that make a URL");
+  }
+  return url;
+}
+
+function bodyOf(headers: RequestHead["headers"], old: boolean): RequestHead["body"] {
+  const length = only(headers, "content-length");
+  const coding = only(headers, "transfer-encoding");
+  if (coding === undefined) {
+    if (length === undefined) return 0;
+    if (!/^\d{1,15}$/.test(length)) throw new Refusal(400, "wanted a number of bytes as Content-Length");
+    return Number(length);
+  }
+  if (length !== undefined) throw new Refusal(400, "wanted Content-Length or Transfer-Encoding, got both");
+  if (old) throw new Refusal(400, "HTTP/1.0 has no Transfer-Encoding");
+  if (coding.toLowerCase() !== "chunked") throw new Refusal(501, "wanted no transfer coding but chunked");
+  return "chunked";
+}
+
+/** Bytes as they are; TextDecoder's "latin1" is windows-1252, which a header's value cannot hold. */
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) {
+    // Not spread, which would walk an iterator.
+    text += String.fromCharCode.apply(null, bytes.subarray(at, at + 4096) as unknown as number[]);
+  }
+  return text;
+}

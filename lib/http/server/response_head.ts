@@ -1,0 +1,70 @@
+/** Statuses that never have a body. */
+const BODILESS = /^(1..|204|304)$/;
+
+/** What this server says itself about the connection. */
+const OWN = /^(connection|keep-alive|transfer-encoding|date|content-length)$/;
+
+/** Reasons are optional; these are what one reads in a terminal. */
+const REASONS: Record<number, string> = {
+  200: "OK",
+  201: "Created",
+  204: "No Content",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** How the end of a body is known: its bytes, chunks, the end of the connection; or there is none. */
+export type BodyFraming = number | "chunked" | "close" | "none";
+
+export function bodiless(method: string, status: number): boolean {
+  return method === "HEAD" || BODILESS.test(String(status));
+}
+
+/** The head of an answer, its blank line included. */
+export function responseHead(response: Response, framing: BodyFraming, close: boolean): Uint8Array {
+  const status = response.status || 500;
+  let head = `HTTP/1.1 ${status} ${response.statusText || REASONS[status] || ""}\r\n`;
+  // Headers hold no line end, the platform sees to that; each name is there once, but for set-cookie.
+  for (const [name, value] of response.headers) {
+    if (!OWN.test(name)) head += `${name}: ${value}\r\n`;
+  }
+  const length = response.headers.get("content-length");
+  if (typeof framing === "number") head += `content-length: ${framing}\r\n`;
+  else if (framing === "chunked") head += "transfer-encoding: chunked\r\n";
+  else if (framing === "none" && length !== null) head += `content-length: ${length}\r\n`;
+  if (close) head += "connection: close\r\n";
+  return latin1(`${head}date: ${date()}\r\n\r\n`);
+}
+
+/** A header's characters are bytes already. */
+function latin1(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+let dateSecond = -1;
+let dateText = "";
+
+/** The time as HTTP writes it, made once a second. */
+function date(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = new Date(second * 1000).toUTCString();
+  }
+  return dateText;
+}

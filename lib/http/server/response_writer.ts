@@ -1,0 +1,168 @@
+import { chunkFrame, LAST_CHUNK } from "./chunk_frame.ts";
+import { directBody } from "../outlet.ts";
+import { DirectSender } from "./direct_sender.ts";
+import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
+import { type Socket, writeAll } from "./socket.ts";
+
+/** Rounds of microtasks after which a read that has not settled waits for something outside. */
+const ROUNDS = 6;
+
+type Read = ReadableStreamReadResult<Uint8Array>;
+
+export interface Exchange {
+  method: string;
+  /** The client is of HTTP/1.0. */
+  old: boolean;
+  /** The connection ends with this answer. */
+  close: boolean;
+}
+
+/**
+ * Writes one response. The body is read only as fast as the socket takes it, each chunk of it is one write, and its
+ * last chunk is written only when it has ended well.
+ */
+export class ResponseWriter {
+  /** The body broke while it was sent, or had not the length its header says. */
+  broken: { error: unknown } | undefined;
+  readonly #socket: Socket;
+  readonly #response: Response;
+  readonly #exchange: Exchange;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #sender: DirectSender | undefined;
+
+  constructor(socket: Socket, response: Response, exchange: Exchange) {
+    this.#socket = socket;
+    this.#response = response;
+    this.#exchange = exchange;
+  }
+
+  /** The peer has left, and the socket is closed: stops the body at once, also while it is silent. */
+  leave(): void {
+    if (this.#sender !== undefined) return this.#sender.leave();
+    this.#reader?.cancel().catch(() => {});
+  }
+
+  /** Whether the connection may go on: false when the response was not sent whole. Never rejects. */
+  async send(): Promise<boolean> {
+    try {
+      return await this.#send();
+    } catch {
+      // The peer has left, the write failed, or the body did; only the last is worth a word, see `broken`.
+      this.leave();
+      return false;
+    }
+  }
+
+  async #send(): Promise<boolean> {
+    const { body, status } = this.#response;
+    const { method, close } = this.#exchange;
+    if (body === null || bodiless(method, status)) {
+      body?.cancel().catch(() => {});
+      await this.#head(bodiless(method, status) ? "none" : 0);
+      return !close;
+    }
+    const reader = body.getReader();
+    const direct = this.#exchange.old ? undefined : directBody(body);
+    if (direct !== undefined) {
+      const sender = new DirectSender(this.#socket, direct);
+      if (direct.attach(sender)) {
+        this.#sender = sender;
+        const whole = await sender.send(responseHead(this.#response, "chunked", close));
+        return whole && !close;
+      }
+    }
+    this.#reader = reader;
+    // Told at once also while a write waits for a client that takes nothing.
+    reader.closed.catch((error) => {
+      this.broken = { error };
+      this.#socket.close();
+    });
+    const first = reader.read();
+    // An event stream has no length, however soon it ends: a short one goes out as a long one does.
+    const events = this.#response.headers.get("content-type")?.startsWith("text/event-stream");
+    const early = events ? undefined : await settled(first);
+    if (early === undefined) return await this.#stream(reader, first);
+    if (early.done) {
+      await this.#head(0);
+      return !close;
+    }
+    const second = reader.read();
+    const end = await settled(second);
+    if (end?.done) {
+      await this.#head(early.value.length, early.value);
+      return !close;
+    }
+    return await this.#stream(reader, second, early.value);
+  }
+
+  async #stream(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    reading: Promise<Read>,
+    first?: Uint8Array,
+  ): Promise<boolean> {
+    const length = this.#response.headers.get("content-length");
+    if (length !== null) return await this.#plain(reader, reading, first, Number(length));
+    if (this.#exchange.old) return await this.#plain(reader, reading, first, undefined);
+    const socket = this.#socket;
+    await this.#head("chunked", first?.length ? chunkFrame(first) : undefined);
+    let read = await reading;
+    while (!read.done) {
+      if (read.value.length > 0) {
+        // The hot path, once per token: one write and no function of its own around it.
+        const frame = chunkFrame(read.value);
+        const taken = await socket.write(frame);
+        if (taken !== frame.length) await writeAll(socket, frame, taken);
+      }
+      read = await reader.read();
+    }
+    await writeAll(socket, LAST_CHUNK);
+    return !this.#exchange.close;
+  }
+
+  /** Without chunks: the body ends after `length` bytes, or with the connection. */
+  async #plain(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    reading: Promise<Read>,
+    first: Uint8Array | undefined,
+    length: number | undefined,
+  ): Promise<boolean> {
+    let sent = first?.length ?? 0;
+    if (length !== undefined && sent > length) throw this.#wrongLength(length);
+    await this.#head(length ?? "close", first);
+    for (let read = await reading; !read.done; read = await reader.read()) {
+      sent += read.value.length;
+      if (length !== undefined && sent > length) throw this.#wrongLength(length);
+      await writeAll(this.#socket, read.value);
+    }
+    if (length === undefined) return false;
+    if (sent !== length) throw this.#wrongLength(length);
+    return !this.#exchange.close;
+  }
+
+  #wrongLength(length: number): Error {
+    const error = new Error(`The response's Content-Length is ${length}, and its body another.`);
+    this.broken = { error };
+    return error;
+  }
+
+  /** The head, and with it what is ready of the body. */
+  async #head(framing: BodyFraming, ready?: Uint8Array): Promise<void> {
+    const close = this.#exchange.close || framing === "close";
+    const head = responseHead(this.#response, framing, close);
+    if (ready === undefined) return await writeAll(this.#socket, head);
+    const whole = new Uint8Array(head.length + ready.length);
+    whole.set(head);
+    whole.set(ready, head.length);
+    await writeAll(this.#socket, whole);
+  }
+}
+
+/** What `reading` gives if that is there already; undefined when it waits, and the head must not wait with it. */
+async function settled(reading: Promise<Read>): Promise<Read | undefined> {
+  let read: Read | undefined;
+  let error: { error: unknown } | undefined;
+  reading.then((value) => read = value, (reason) => error = { error: reason });
+  for (let round = 0; round < ROUNDS && read === undefined && error === undefined; round++) await undefined;
+  if (error) throw error.error;
+  return read;
+}

@@ -1,0 +1,277 @@
+import { assert, assertEquals, assertLess, assertLessOrEqual } from "@std/assert";
+import { dateless, serving, settle, statuses } from "./serving.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const post = (length: number, more = "") =>
+  `POST / HTTP/1.1\r\nHost: a\r\n${more}Content-Length: ${length}\r\n\r\n`;
+
+Deno.test("a client that leaves aborts the request's signal, while the handler works", async () => {
+  const aborted = Promise.withResolvers<string>();
+  const { socket, ended, errors } = serving(async ({ signal }) => {
+    signal.addEventListener("abort", () => aborted.resolve(signal.reason.name));
+    await aborted.promise;
+    throw signal.reason;
+  });
+  socket.send(GET);
+  await settle();
+  socket.leave();
+  assertEquals(await aborted.promise, "AbortError");
+  await ended;
+  assertEquals([socket.text, socket.closed, errors], ["", true, []]);
+});
+
+Deno.test("a client that leaves a silent stream cancels its body once and aborts the signal", async () => {
+  let cancelled = 0;
+  let signal: AbortSignal | undefined;
+  const { socket, ended } = serving((request) => {
+    signal = request.signal;
+    return new Response(new ReadableStream({ cancel: () => void cancelled++ }));
+  });
+  socket.send(GET);
+  await settle();
+  assertEquals([cancelled, signal!.aborted], [0, false]);
+  socket.leave();
+  await ended;
+  await settle();
+  assertEquals([cancelled, signal!.aborted, socket.closed], [1, true, true]);
+});
+
+Deno.test("a signal is not aborted by what happens after its response", async () => {
+  const signals: AbortSignal[] = [];
+  const { socket, ended } = serving((request) => {
+    signals.push(request.signal);
+    return new Response("a");
+  });
+  socket.send(GET + GET);
+  await settle();
+  socket.leave();
+  await ended;
+  assertEquals(signals.map(({ aborted }) => aborted), [false, false]);
+});
+
+Deno.test("a body of which the client sends only a part breaks off when it leaves", async () => {
+  let failure: unknown;
+  const { socket, ended } = serving(async (request) => {
+    await request.text().catch((error) => failure = error);
+    return new Response();
+  });
+  socket.send(post(10) + "abc");
+  await settle();
+  assertEquals(failure, undefined);
+  socket.leave();
+  await ended;
+  assert(failure instanceof Error);
+});
+
+Deno.test("what arrives for a body that is not read is held back, and read when it is", async () => {
+  const go = Promise.withResolvers<void>();
+  let read = 0;
+  const { socket, ended } = serving(async (request) => {
+    await go.promise;
+    for await (const piece of request.body!) read += piece.length;
+    return new Response(String(read));
+  });
+  const size = 1_000_000;
+  socket.send(post(size));
+  for (let sent = 0; sent < size; sent += 1000) socket.send("x".repeat(1000));
+  await settle();
+  const taken = size - socket.unread;
+  assertLess(65_000, taken);
+  assertLessOrEqual(taken, 2 * 65_536);
+  go.resolve();
+  while (socket.text === "") await settle();
+  assertEquals(read, size);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("requests beyond the present one are read up to a bound, and all are answered", async () => {
+  const go = Promise.withResolvers<void>();
+  const { socket, ended } = serving(async () => {
+    await go.promise;
+    return new Response("a");
+  });
+  const count = 5000;
+  for (let i = 0; i < count; i++) socket.send(GET);
+  await settle();
+  assertLess(count * GET.length - socket.unread, 2 * 65_536);
+  assertEquals(socket.text, "");
+  go.resolve();
+  while (statuses(socket).length < count) await settle();
+  socket.leave();
+  await ended;
+});
+
+Deno.test("100 Continue is written when the body is first read, and not where it has arrived", async () => {
+  const go = Promise.withResolvers<void>();
+  const { socket, ended } = serving(async (request) => {
+    await go.promise;
+    return new Response(await request.text());
+  });
+  const head = post(2, "Expect: 100-continue\r\n");
+  socket.send(head);
+  await settle();
+  assertEquals(socket.text, "");
+  go.resolve();
+  await settle();
+  assertEquals(socket.text, "HTTP/1.1 100 Continue\r\n\r\n");
+  socket.send("ab");
+  await settle();
+  socket.send(`${head}cd`);
+  await settle();
+  assertEquals([statuses(socket), socket.text.includes("connection: close")], [[100, 200, 200], false]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("an answer does not overtake 100 Continue", async () => {
+  const { socket, ended } = serving((request) => {
+    request.body!.getReader().read().catch(() => {});
+    return new Response("at once");
+  });
+  const go = socket.hold();
+  socket.send(post(2, "Expect: 100-continue\r\n"));
+  await settle();
+  go();
+  await settle();
+  assertEquals(statuses(socket), [100, 200]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("a client that waits to be asked for a body nobody reads is answered, and the connection ends", async () => {
+  const { socket, ended } = serving(() => new Response("no", { status: 413 }));
+  socket.send(post(2, "Expect: 100-continue\r\n"));
+  await settle();
+  assertEquals([statuses(socket), socket.text.includes("connection: close\r\n"), socket.shut], [
+    [413],
+    true,
+    true,
+  ]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("a body that was not read is passed over, and the next request answered", async () => {
+  const { socket, ended } = serving(({ url }) => new Response(url.slice(-1)));
+  socket.send(post(5));
+  await settle();
+  socket.send("GET /" + GET);
+  await settle();
+  // The first five bytes are the body's, so that what follows is a request.
+  assertEquals(statuses(socket), [200, 200]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("a long body that was not read ends the connection, after the client could take the answer", async () => {
+  const { socket, ended, clock, connection } = serving(() => new Response("no", { status: 413 }));
+  socket.send(post(10_000_000));
+  await settle();
+  assertEquals([statuses(socket), socket.text.includes("connection: close\r\n")], [[413], true]);
+  assertEquals([socket.shut, socket.closed], [true, false]);
+  clock.now += 1999;
+  connection.expire(clock.now);
+  assertEquals(socket.closed, false);
+  clock.now += 1;
+  connection.expire(clock.now);
+  await ended;
+  assertEquals(socket.closed, true);
+});
+
+Deno.test("a client that goes on sending after that is not read for ever", async () => {
+  const { socket, ended } = serving(() => new Response("no", { status: 413 }));
+  socket.send(post(10_000_000));
+  await settle();
+  for (let i = 0; i < 1000; i++) socket.send("x".repeat(1000));
+  await ended;
+  assertEquals([socket.closed, socket.unread > 0], [true, true]);
+});
+
+Deno.test("a head that takes too long is 408, counted from its first byte", async () => {
+  const { socket, ended, clock, connection } = serving(() => new Response());
+  clock.now = 60_000;
+  connection.expire(clock.now);
+  socket.send("GET / HT");
+  await settle();
+  clock.now += 9999;
+  connection.expire(clock.now);
+  socket.send("TP/1.1\r\n");
+  await settle();
+  assertEquals(socket.text, "");
+  clock.now += 1;
+  connection.expire(clock.now);
+  await settle();
+  // Too late, and no second answer.
+  socket.send("Host: a\r\n\r\n");
+  await settle();
+  assertEquals([statuses(socket), socket.shut], [[408], true]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("a connection that asks nothing is closed without a word, and none is while it is answered", async () => {
+  const go = Promise.withResolvers<void>();
+  const { socket, ended, clock, connection } = serving(async () => {
+    await go.promise;
+    return new Response("a");
+  });
+  socket.send(GET);
+  await settle();
+  clock.now += 1e9;
+  connection.expire(clock.now);
+  go.resolve();
+  await settle();
+  const answered = socket.text;
+  assertEquals([statuses(socket), socket.closed], [[200], false]);
+  clock.now += 64_999;
+  connection.expire(clock.now);
+  assertEquals(socket.closed, false);
+  clock.now += 1;
+  connection.expire(clock.now);
+  await ended;
+  assertEquals([socket.closed, socket.text], [true, answered]);
+});
+
+Deno.test("a drain does not wait for a client that sends on after its answer", async () => {
+  for (const length of [10, 10_000_000]) {
+    const { socket, ended, connection } = serving(() => new Response("no"));
+    socket.send(post(length));
+    await settle();
+    assertEquals([statuses(socket), socket.closed], [[200], false]);
+    connection.drain();
+    await ended;
+    assertEquals(socket.closed, true);
+  }
+});
+
+Deno.test("a client that asked for more after its last request can take the answer before the connection is closed", async () => {
+  const { socket, ended } = serving(() => new Response("a"));
+  socket.send(GET.replace("Host", "Connection: close\r\nHost") + GET);
+  await settle();
+  assertEquals([statuses(socket), socket.shut, socket.closed], [[200], true, false]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("a drain closes what is idle at once, and what is answered after its response", async () => {
+  const idle = serving(() => new Response());
+  idle.connection.drain();
+  await idle.ended;
+  assertEquals(idle.socket.closed, true);
+  const go = Promise.withResolvers<void>();
+  const busy = serving(async () => {
+    await go.promise;
+    return new Response("whole");
+  });
+  busy.socket.send(GET + GET);
+  await settle();
+  busy.connection.drain();
+  await settle();
+  assertEquals(busy.socket.closed, false);
+  go.resolve();
+  await busy.ended;
+  const whole =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/plain;charset=UTF-8\r\ncontent-length: 5\r\nconnection: close\r\n\r\nwhole";
+  assertEquals(dateless(busy.socket.text), whole);
+});

@@ -24,11 +24,5 @@ export type Env = {
     requestId: string;
     /** The id the client gave, or "". */
     clientId: string;
-    /**
-     * Set when the request's body came in a later read than its head. Deno's server (2.9) then does not see the client
-     * leave, by FIN or RST, until there is a response: nothing reads the socket meanwhile. (Where JavaScript comes
-     * late, on a busy server, such a body may have arrived before it is looked at, and this is not set.)
-     */
-    unwatched?: boolean;
   };
 };

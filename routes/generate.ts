@@ -6,7 +6,6 @@ import { begin } from "./begin.ts";
 import { onlyMethods, refuseInvalid } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
 import { DEFAULT_MAX_TOKENS, generateParams } from "./params.ts";
-import { wholeReply } from "./whole.ts";
 
 /** `POST /generate`: the whole text at once. */
 export function generateRoutes(deps: Deps): Hono<Env> {
@@ -27,9 +26,8 @@ export function generateRoutes(deps: Deps): Hono<Env> {
           fault: params.fault,
           streamed: false,
         });
-        const work = collect(generation, turn, c.req.raw.signal)
-          .then(({ text }) => ({ text, usage: generation.record.usageNow() }));
-        return await wholeReply(c, work, () => generation.abort());
+        const { text } = await collect(generation, turn, c.req.raw.signal);
+        return c.json({ text, usage: generation.record.usageNow() });
       },
     )
     .all("/generate", onlyMethods("POST"));

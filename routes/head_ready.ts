@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import type { Generation } from "../lib/stream/generation.ts";
 import type { Env } from "./deps.ts";
-import { UNWATCHED_MS } from "./whole.ts";
 
 /**
  * How long the head of a stream is held back for an engine that may still refuse, in milliseconds: within it a
@@ -11,21 +10,18 @@ const HEAD_WAIT_MS = 250;
 
 /**
  * Waits until the engine has said whether the generation starts, but not longer than a quarter of a second, and not
- * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that,
- * and to an unwatched client (see `Env`) not even it. Throws the engine's refusal.
+ * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that.
+ * Throws the engine's refusal.
  */
 export async function headReady(c: Context<Env>, generation: Generation): Promise<void> {
   const { started } = generation;
   if (started === undefined) return;
-  // Read only here: Deno makes the signal when it is first asked for.
   const { signal } = c.req.raw;
   const leave = () => generation.abort();
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<void>((resolve) =>
-    timer = setTimeout(resolve, c.get("unwatched") ? UNWATCHED_MS : HEAD_WAIT_MS)
-  );
+  const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, HEAD_WAIT_MS));
   try {
     await Promise.race([started, patience]);
   } catch (error) {

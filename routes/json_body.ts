@@ -17,8 +17,7 @@ export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHan
     }
     const length = Number(c.req.raw.headers.get("content-length"));
     if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
-    const { text, apart } = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
-    c.set("unwatched", apart);
+    const text = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);
     // hono types the cache by what it holds, and keeps promises in it.
     c.req.bodyCache.text = Promise.resolve(text) as unknown as string;
     await next();
@@ -29,34 +28,30 @@ function tooLarge(limit: number): TapError {
   return new TapError("too_large", `The request body is larger than ${limit} bytes.`);
 }
 
-/** The body's text, and whether any of it came in a later read of the socket than the head. */
 async function readText(
   body: ReadableStream<Uint8Array> | null,
   limit: number,
   timeoutMs: number,
-): Promise<{ text: string; apart: boolean }> {
-  if (body === null) return { text: "", apart: false };
+): Promise<string> {
+  if (body === null) return "";
   const reader = body.getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    // Not cancel(): while a read waits, Deno 2.9 keeps its buffer of 64 KB for good.
+    // Not cancel(), which would end a waiting read like the body's own end.
     reader.releaseLock();
   }, timeoutMs);
   try {
     let text = "";
     let size = 0;
-    let apart = false;
     for (;;) {
-      const reading = reader.read().catch(() => {
+      const { done, value } = await reader.read().catch(() => {
         if (late) throw new TapError("timeout", `The request body did not arrive within ${timeoutMs} ms.`);
         // Only the connection can fail here: the client has gone, or its framing is broken.
         throw new TapError("invalid_request", "The request body broke off before its end.");
       });
-      apart ||= !await settlesAtOnce(reading);
-      const { done, value } = await reading;
-      if (done) return { text: text + decode(decoder), apart };
+      if (done) return text + decode(decoder);
       size += value.length;
       if (size > limit) {
         reader.cancel().catch(() => {});
@@ -67,15 +62,6 @@ async function readText(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Whether `promise` settles without the event loop going round: what had already arrived takes 2 turns of microtasks. */
-async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean> {
-  let settled = false;
-  const settle = () => settled = true;
-  promise.then(settle, settle);
-  for (let turn = 0; turn < 8 && !settled; turn++) await undefined;
-  return settled;
 }
 
 function decode(decoder: TextDecoder, bytes?: Uint8Array): string {

@@ -12,7 +12,6 @@ import { begin, type Wanted } from "../begin.ts";
 import type { Deps, Env } from "../deps.ts";
 import { headReady } from "../head_ready.ts";
 import type { SharedParams } from "./params.ts";
-import { wholeReply } from "../whole.ts";
 import { modelFor } from "./served_model.ts";
 
 /** How one of the two routes writes its answers. */
@@ -66,17 +65,14 @@ export async function answer(
     return new Response(body, { headers: SSE_HEADERS });
   }
 
-  // Read only here: Deno makes the signal when it is first asked for.
   const { signal } = c.req.raw;
-  const work = forAll(generations, (generation) => collect(generation, turn, signal)).then((answers) => {
-    const choices = answers.map((all, index) => ({
-      ...form.choice(index, all),
-      logprobs: null,
-      finish_reason: records[index].finishReason ?? "stop",
-    }));
-    return { id, object: form.object, created, model, choices, usage: openaiUsage(records) };
-  });
-  return await wholeReply(c, work, () => generations.forEach((generation) => generation.abort()));
+  const answers = await forAll(generations, (generation) => collect(generation, turn, signal));
+  const choices = answers.map((all, index) => ({
+    ...form.choice(index, all),
+    logprobs: null,
+    finish_reason: records[index].finishReason ?? "stop",
+  }));
+  return c.json({ id, object: form.object, created, model, choices, usage: openaiUsage(records) });
 }
 
 /** Begins one generation for each answer, or none: what refuses one of them ends those that have begun. */

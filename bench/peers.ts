@@ -18,12 +18,14 @@ interface Contender {
 type Load = { title: string; job: (server: Running) => Job };
 
 function loadsOf(options: Options): Load[] {
-  const { transport, itl, seconds, readers, tokens } = options;
+  const { transport, seconds, readers, tokens } = options;
+  const total = options["total-rate"];
   const prompt = "hello";
   const paced = options.streams.map((streams): Load => {
+    const itl = total === undefined ? options.itl : 1000 * streams / total;
     const job = { kind: "paced", prompt, transport, streams, itlMs: itl, seconds } as const;
     return {
-      title: `paced, ${streams} streams × ${1000 / itl} tokens/s, ${seconds} s`,
+      title: `paced, ${streams} streams × ${Number((1000 / itl).toPrecision(4))} tokens/s, ${seconds} s`,
       job: ({ port, pid }) => ({ ...job, port, pid, spreadMs: 1000, settleMs: 2000 }),
     };
   });

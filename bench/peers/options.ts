@@ -11,6 +11,8 @@ export const HELP = `Measures this server beside what a user would pick instead,
   --rounds N         rounds, the order reversed in every second one (3)
   --streams A,B      streams of the paced job; several numbers make a sweep (1000)
   --itl MS           time between the tokens of a paced stream (20)
+  --total-rate N     tokens per second of all its streams together, which sets --itl: a sweep over --streams then
+                     shares the same work among more or fewer streams
   --seconds N        length of the paced window (10)
   --readers N        readers of the unpaced job (32)
   --tokens N         tokens of an unpaced stream (500)
@@ -40,6 +42,7 @@ const Options = z.object({
   rounds: whole(1, 100).default(3),
   streams: listOf(whole(1, MOST), counts).default([1000]),
   itl: number(0.1, 10_000).default(20),
+  "total-rate": number(1, 1_000_000).optional(),
   seconds: number(0.5, 3600).default(10),
   readers: whole(1, MOST).default(32),
   tokens: whole(1, 8000).default(500),

@@ -20,6 +20,8 @@ export interface ServiceOptions {
   engine?: Engine;
   /** Puts something around the app, e.g. middleware. */
   wrap?: (fetch: Fetch) => Fetch;
+  /** Instead of the service's own server. */
+  listen?: (fetch: Fetch) => { port: number; shutdown(): Promise<void> };
 }
 
 export interface Service extends AsyncDisposable {
@@ -34,7 +36,9 @@ export interface Service extends AsyncDisposable {
 }
 
 /** The service in this process, on a free port of 127.0.0.1. Close it with `await using`. */
-export function startService({ settings, engine, wrap = (fetch) => fetch }: ServiceOptions = {}): Service {
+export function startService(
+  { settings, engine, wrap = (fetch) => fetch, listen }: ServiceOptions = {},
+): Service {
   const clock = new Pacer();
   const ended: GenerationRecord[] = [];
   const unexpected: Service["unexpected"] = [];
@@ -51,12 +55,9 @@ export function startService({ settings, engine, wrap = (fetch) => fetch }: Serv
     onUnexpected,
   };
   const app = createApp(deps);
-  const door = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = door.addr;
-  const server = new HttpServer(door, {
-    handler: wrap((request) => app.fetch(request)),
-    onError: (error, at) => onUnexpected(at, error),
-  });
+  const fetch = wrap((request) => app.fetch(request));
+  const server = listen?.(fetch) ?? listenHere(fetch, (error, at) => onUnexpected(at, error));
+  const { port } = server;
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -71,6 +72,12 @@ export function startService({ settings, engine, wrap = (fetch) => fetch }: Serv
       for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => deps.turn.next(resolve));
     },
   };
+}
+
+function listenHere(handler: Fetch, onError: (error: unknown, at: string) => void) {
+  const door = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const server = new HttpServer(door, { handler, onError });
+  return { port: door.addr.port, shutdown: () => server.shutdown() };
 }
 
 /** A token as an engine of a test yields it. */

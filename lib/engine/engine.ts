@@ -37,6 +37,8 @@ export interface EngineRequest {
   readonly maxTokens: number;
   /** The client set no limit: `maxTokens` is only what still fits, and an upstream server is to use its own. */
   readonly openEnded?: boolean;
+  /** The client called its limit `max_completion_tokens`: some hosted models know no other name, some servers not this one. */
+  readonly completionLimit?: boolean;
   /** The model the client named, where the engine has more than one: an upstream server. */
   readonly model?: string;
   /** Tokens in the prompt by the engine's own count (see `Engine.countTokens`). */

@@ -28,7 +28,13 @@ export interface AnswerForm {
 /** What each of the two routes takes from its body in a way of its own. */
 type Asked = Pick<
   Wanted,
-  "prompt" | "messages" | "continuation" | "countedTexts" | "maxTokens" | "defaultMaxTokens"
+  | "prompt"
+  | "messages"
+  | "continuation"
+  | "countedTexts"
+  | "maxTokens"
+  | "completionLimit"
+  | "defaultMaxTokens"
 >;
 
 /** Answers a request, streamed or not, with as many generations as it wants answers. */

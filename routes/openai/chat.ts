@@ -39,6 +39,7 @@ export function chatRoutes(deps: Deps): Hono<Env> {
           messages,
           countedTexts: messages.map(({ content }) => content),
           maxTokens: params.max_tokens ?? undefined,
+          completionLimit: params.completion_limit,
         }, form);
       },
     )

@@ -100,6 +100,7 @@ export function chatParams(settings: Settings) {
     .transform(({ max_completion_tokens, ...params }) => ({
       ...params,
       max_tokens: max_completion_tokens ?? params.max_tokens,
+      completion_limit: (max_completion_tokens ?? null) !== null,
     }))
     .superRefine(together);
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { postJson } from "../helpers/post_json.ts";
-import { DONE, event, overUpstream, stream } from "../helpers/scripted_upstream.ts";
+import { delta, DONE, event, finish, overUpstream, stream } from "../helpers/scripted_upstream.ts";
 
 const said = (text: string, finish_reason: string | null = null) =>
   event({ object: "text_completion", choices: [{ index: 0, text, finish_reason }] });
@@ -51,4 +51,16 @@ Deno.test("what a client says about sampling reaches the upstream by the same na
   await postJson(`${over.service.url}/v1/completions`, { prompt: "once", ...sampling });
   const body = JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]);
   assertEquals(Object.fromEntries(Object.keys(sampling).map((key) => [key, body[key]])), sampling);
+});
+
+Deno.test("a chat's limit reaches the upstream under the name the client gave it, for hosted models know one of the two only", async () => {
+  for (const name of ["max_tokens", "max_completion_tokens"]) {
+    await using over = await overUpstream(stream([delta("a"), finish("stop"), DONE]));
+    const messages = [{ role: "user", content: "hello" }];
+    await postJson(`${over.service.url}/v1/chat/completions`, { messages, [name]: 7 });
+    const asked = JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]);
+    const { max_tokens, max_completion_tokens } = asked;
+    assertEquals({ max_tokens, max_completion_tokens }[name], 7);
+    assertEquals([max_tokens, max_completion_tokens].filter((limit) => limit !== undefined).length, 1);
+  }
 });

@@ -50,7 +50,9 @@ function bodyOf(request: EngineRequest, { model, fallbackModel }: Upstream): Rec
     ...request.continuation
       ? { prompt: request.prompt }
       : { messages: request.messages ?? [{ role: "user", content: request.prompt }] },
-    max_tokens: request.openEnded ? undefined : request.maxTokens,
+    [request.completionLimit ? "max_completion_tokens" : "max_tokens"]: request.openEnded
+      ? undefined
+      : request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
     top_k: request.topK,

@@ -37,16 +37,32 @@ Deno.test("a client that leaves a silent stream cancels its body once and aborts
 });
 
 Deno.test("a signal is not aborted by what happens after its response", async () => {
-  const signals: AbortSignal[] = [];
-  const { socket, ended } = serving((request) => {
-    signals.push(request.signal);
-    return new Response("a");
-  });
-  socket.send(GET + GET);
-  await settle();
-  socket.leave();
-  await ended;
-  assertEquals(signals.map(({ aborted }) => aborted), [false, false]);
+  // The last two leave a part of their body, and the client leaves while the connection waits for it.
+  for (const requests of [GET + GET, GET + post(10), GET + post(10_000_000)]) {
+    const signals: AbortSignal[] = [];
+    const { socket, ended } = serving((request) => {
+      signals.push(request.signal);
+      return new Response("a");
+    });
+    socket.send(requests);
+    await settle();
+    socket.leave();
+    await ended;
+    assertEquals(signals.map(({ aborted }) => aborted), [false, false]);
+  }
+});
+
+Deno.test("a client that ends its sending direction at once gets an answer that is there at once", async () => {
+  for (const request of [GET, GET.replace("1.1", "1.0"), post(2) + "ab", post(2) + "a"]) {
+    const { socket, ended } = serving(async (request) => {
+      const text = await request.text().catch(() => undefined);
+      return new Response(text, { status: text === undefined ? 400 : 200 });
+    });
+    socket.send(request);
+    socket.leave();
+    await ended;
+    assertEquals(statuses(socket), [request.endsWith("\na") ? 400 : 200], request);
+  }
 });
 
 Deno.test("a body of which the client sends only a part breaks off when it leaves", async () => {
@@ -152,6 +168,15 @@ Deno.test("a client that waits to be asked for a body nobody reads is answered, 
   await ended;
 });
 
+Deno.test("so does that of a GET, which gets no body to ask for", async () => {
+  const { socket, ended } = serving(() => new Response("a"));
+  socket.send(post(2, "Expect: 100-continue\r\n").replace("POST", "GET") + GET);
+  await settle();
+  assertEquals([statuses(socket), socket.text.includes("connection: close\r\n")], [[200], true]);
+  socket.leave();
+  await ended;
+});
+
 Deno.test("a body that was not read is passed over, and the next request answered", async () => {
   const { socket, ended } = serving(({ url }) => new Response(url.slice(-1)));
   socket.send(post(5));
@@ -231,6 +256,49 @@ Deno.test("a connection that asks nothing is closed without a word, and none is 
   connection.expire(clock.now);
   await ended;
   assertEquals([socket.closed, socket.text], [true, answered]);
+});
+
+Deno.test("a client that takes nothing of an answer that is there whole is not waited for for ever", async () => {
+  for (const [request, wait] of [[GET, 65_000], ["\0", 10_000]] as const) {
+    const { socket, ended, clock, connection } = serving(() => new Response("a"));
+    clock.now = 1e6;
+    socket.hold();
+    socket.send(request);
+    await settle();
+    connection.expire(clock.now);
+    clock.now += wait - 1;
+    connection.expire(clock.now);
+    assertEquals(socket.closed, false);
+    clock.now += 1;
+    connection.expire(clock.now);
+    await ended;
+    assertEquals(socket.closed, true);
+  }
+});
+
+Deno.test("a handler may take any time, also behind another answer", async () => {
+  let asked = 0;
+  const go = Promise.withResolvers<Response>();
+  const { socket, ended, clock, connection } = serving(() => ++asked === 1 ? new Response("a") : go.promise);
+  socket.send(GET + GET);
+  await settle();
+  for (let i = 0; i < 3; i++) connection.expire(clock.now += 1e9);
+  assertEquals([asked, socket.closed], [2, false]);
+  go.resolve(new Response("b"));
+  await settle();
+  socket.leave();
+  await ended;
+  assertEquals(statuses(socket), [200, 200]);
+});
+
+Deno.test("a stream may take any time", async () => {
+  const { socket, ended, clock, connection } = serving(() => new Response(new ReadableStream()));
+  socket.send(GET);
+  await settle();
+  for (let i = 0; i < 3; i++) connection.expire(clock.now += 1e9);
+  assertEquals([statuses(socket), socket.closed], [[200], false]);
+  socket.leave();
+  await ended;
 });
 
 Deno.test("a drain does not wait for a client that sends on after its answer", async () => {

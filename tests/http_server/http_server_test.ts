@@ -3,6 +3,7 @@ import { HttpServer } from "../../lib/http/server/http_server.ts";
 import type { Failure, Handler } from "../../lib/http/server/connection.ts";
 import type { Socket } from "../../lib/http/server/socket.ts";
 import { RawClient } from "../helpers/sockets.ts";
+import { MemorySocket } from "./memory_socket.ts";
 import { until } from "../helpers/until.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -127,22 +128,27 @@ Deno.test("a shutdown accepts no more, closes the idle, and waits for the respon
   assertEquals(busy.body.terminated, true);
 });
 
-Deno.test("an accept that fails is told of and tried again; one whose client has left is not even told of", async () => {
+Deno.test("accepts that fail are told of once in a row and tried again; one whose client has left is not even told of", async () => {
   const gone = Object.assign(new Error("gone"), { name: "NotConnected" });
   const full = new Error("too many open files");
-  const failures = [gone, gone, full];
+  const socket = new MemorySocket();
+  socket.leave();
+  const results: (Error | IteratorResult<Socket>)[] = [gone, gone, full, full, { value: socket }, full];
   const errors: unknown[] = [];
   const end = Promise.withResolvers<IteratorResult<Socket>>();
   const server = new HttpServer({
     close: () => end.resolve({ done: true, value: undefined }),
     [Symbol.asyncIterator]: () => ({
-      next: () => failures.length > 0 ? Promise.reject(failures.shift()) : end.promise,
+      next: () => {
+        const result = results.shift() ?? end.promise;
+        return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+      },
     }),
   }, {
     handler: () => new Response(),
     onError: (error, at) => errors.push([error, at]),
   });
-  await until("all failures", () => failures.length === 0);
+  await until("all failures", () => results.length === 0);
   await server.shutdown();
-  assertEquals(errors, [[full, "accept"]]);
+  assertEquals(errors, [[full, "accept"], [full, "accept"]]);
 });

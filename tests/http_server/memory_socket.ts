@@ -77,6 +77,8 @@ export class MemorySocket implements Socket {
   }
 
   close(): void {
+    // As the runtime's does.
+    if (this.closed) throw new Error("closed already");
     this.closed = true;
     this.#waiting?.();
     this.#fail?.(new Error("closed"));

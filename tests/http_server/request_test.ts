@@ -1,4 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertLess } from "@std/assert";
+import { Refusal } from "../../lib/http/server/refusal.ts";
+import { parseRequestHead } from "../../lib/http/server/request_head.ts";
 import { dateless, serving, settle, statuses } from "./serving.ts";
 
 /** Answers with what it was asked. */
@@ -90,6 +92,28 @@ for (const [name, [status, text]] of Object.entries(REFUSED)) {
     assertEquals(answer.errors, []);
   });
 }
+
+Deno.test("what begins like no method is refused at its first byte: a TLS greeting has no line end to wait for", async () => {
+  for (const text of ["\x16", "\x80", "\0", " GET / HTTP/1.1", "\t"]) {
+    assertEquals((await answerTo(text)).statuses, [400], JSON.stringify(text));
+  }
+  assertEquals((await answerTo("\r")).statuses, []);
+});
+
+Deno.test("blanks in a header take no more time than letters", () => {
+  const blanks = " ".repeat(60_000);
+  for (const line of [`X: a${blanks}b`, `X:${blanks}\0`, `Connection: a,${blanks}b`, `X: a${blanks}`]) {
+    const bytes = Uint8Array.from(`GET / HTTP/1.1\r\n${HOST}${line}\r\n\r\n`, (c) => c.charCodeAt(0));
+    const began = performance.now();
+    try {
+      parseRequestHead(bytes);
+    } catch (error) {
+      assert(error instanceof Refusal);
+    }
+    // It is 5 ms; the square of their number is seconds.
+    assertLess(performance.now() - began, 500, line.slice(0, 15));
+  }
+});
 
 /** What must be taken, each with what the handler sees. */
 const TAKEN: Record<string, [text: string, seen: unknown[]]> = {

@@ -45,11 +45,21 @@ Deno.test("a body that is there whole goes out in one write, with its length and
 const BODILESS: Record<string, [handler: Handler, request: string, response: string]> = {
   "an answer without a body": [() => new Response(null), GET, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
   "204": [() => new Response(null, { status: 204 }), GET, "HTTP/1.1 204 No Content\r\n\r\n"],
+  "204 with a length": [
+    () => new Response(null, { status: 204, headers: { "Content-Length": "5" } }),
+    GET,
+    "HTTP/1.1 204 No Content\r\n\r\n",
+  ],
   "304": [() => new Response(null, { status: 304 }), GET, "HTTP/1.1 304 Not Modified\r\n\r\n"],
   "HEAD": [
     () => new Response(told().stream, { headers: { "Content-Length": "5" } }),
     "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n",
     "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n",
+  ],
+  "head in small letters, which the runtime takes for HEAD": [
+    ({ method }) => new Response(told().stream, { headers: { "X-Method": method, "Content-Length": "5" } }),
+    "head / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nx-method: HEAD\r\ncontent-length: 5\r\n\r\n",
   ],
 };
 
@@ -186,6 +196,22 @@ Deno.test("so does one that breaks while the client takes nothing", async () => 
   body.controller.error(new Error("stalled"));
   await ended;
   assertEquals([socket.closed, errors.length], [true, 1]);
+});
+
+Deno.test("so does an event stream that breaks before its head is taken, and nothing else falls with it", async () => {
+  for (const request of [GET, "GET / HTTP/1.0\r\n\r\n"]) {
+    const body = told();
+    const headers = { "Content-Type": "text/event-stream" };
+    const { socket, ended, errors } = serving(() => new Response(body.stream, { headers }));
+    socket.hold();
+    socket.send(request);
+    await settle();
+    body.controller.error(new Error("broken"));
+    // An unhandled rejection comes with the end of a turn, and would end this process.
+    await new Promise((resolve) => setTimeout(resolve));
+    await ended;
+    assertEquals([socket.text, socket.closed, errors.map(({ at }) => at)], ["", true, ["body"]]);
+  }
 });
 
 /** A body whose one chunk comes a little later. */

@@ -4,7 +4,7 @@ import { Refusal } from "./refusal.ts";
 import { HeadScan, parseRequestHead, type RequestHead } from "./request_head.ts";
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";
-import { type Socket, writeAll } from "./socket.ts";
+import { closeSocket, type Socket, writeAll } from "./socket.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -39,6 +39,8 @@ export class Connection {
   #deadline = Infinity;
   #onOverdue = () => this.#close();
   #answering = false;
+  #handling = false;
+  #writer: ResponseWriter | undefined;
   #draining = false;
   #closed = false;
   /** Tells whoever works for the present request that the client has left. */
@@ -52,7 +54,10 @@ export class Connection {
 
   /** Serves until the connection is closed. Never rejects. */
   async run(): Promise<void> {
-    const filling = this.#inbox.fill().then(() => {
+    const filling = this.#inbox.fill().then(async () => {
+      // Who ends the sending direction alone still gets an answer that is there at once; nobody can tell that from
+      // leaving, so no more than that is waited for.
+      if (this.#handling) await new Promise((resolve) => setTimeout(resolve));
       this.#close();
       this.#leave?.();
     });
@@ -68,6 +73,8 @@ export class Connection {
 
   /** Closes it when what it waits for is overdue at `now`. */
   expire(now: number): void {
+    // A stream may take any time, and has its own limit for a reader that takes nothing.
+    if (this.#writer?.ready && this.#deadline === Infinity) this.#within(this.#options.idleMs);
     if (now >= this.#deadline) this.#onOverdue();
   }
 
@@ -77,15 +84,16 @@ export class Connection {
     if (!this.#answering) this.#close();
   }
 
+  #within(ms: number, onOverdue = () => this.#close()): void {
+    this.#deadline = this.#options.now() + ms;
+    this.#onOverdue = onOverdue;
+  }
+
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#inbox.end();
-    try {
-      this.#socket.close();
-    } catch {
-      // The runtime has closed it.
-    }
+    closeSocket(this.#socket);
   }
 
   /** One request and its response; false when the connection is to end. */
@@ -97,17 +105,15 @@ export class Connection {
       return await this.#answer(head);
     } finally {
       this.#answering = false;
-      this.#leave = undefined;
     }
   }
 
   /** The next request's head; undefined when none comes any more. */
   async #head(): Promise<RequestHead | undefined> {
-    const { now, headMs, idleMs } = this.#options;
+    const { headMs, idleMs } = this.#options;
     const inbox = this.#inbox;
     const scan = new HeadScan();
-    this.#deadline = now() + idleMs;
-    this.#onOverdue = () => this.#close();
+    this.#within(idleMs);
     let begun = false;
     let late = false;
     while (!inbox.ended && !this.#draining) {
@@ -120,11 +126,10 @@ export class Connection {
       }
       if (!begun && bytes.length > 0 && (bytes[0] !== 13 || bytes.length > 1)) {
         begun = true;
-        this.#deadline = now() + headMs;
-        this.#onOverdue = () => {
+        this.#within(headMs, () => {
           late = true;
           inbox.wake();
-        };
+        });
       }
       const end = begun ? scan.end(bytes) : -1;
       if (end >= 0) {
@@ -139,7 +144,7 @@ export class Connection {
 
   async #answer(head: RequestHead): Promise<boolean> {
     const reader = new BodyReader(this.#inbox, head.body);
-    const body = reader.done || /^(GET|HEAD)$/i.test(head.method) ? undefined : new RequestBody(
+    const body = reader.done ? undefined : new RequestBody(
       this.#inbox,
       reader,
       head.expectsContinue,
@@ -148,8 +153,10 @@ export class Connection {
     const abort = new AbortController();
     const abandon = () => abort.abort(new DOMException("The client has left.", "AbortError"));
     this.#leave = abandon;
+    this.#handling = true;
     const response = await this.#handle(head, body?.stream, abort.signal);
     await body?.interim;
+    this.#handling = false;
     if (this.#closed) {
       response.body?.cancel().catch(() => {});
       return false;
@@ -159,13 +166,14 @@ export class Connection {
       /\bclose\b/i.test(response.headers.get("connection") ?? "");
     if (body) body.expected = false;
     const exchange = { method: head.method, old: head.old, close };
-    const writer = new ResponseWriter(this.#socket, response, exchange);
+    const writer = this.#writer = new ResponseWriter(this.#socket, response, exchange);
     this.#leave = () => {
       if (writer.broken) return;
       writer.leave();
       abandon();
     };
     const whole = await writer.send();
+    this.#leave = this.#writer = undefined;
     body?.release();
     if (writer.broken) this.#options.onError(writer.broken.error, "body");
     if (whole && !this.#draining && await this.#skip(reader)) return true;
@@ -177,7 +185,8 @@ export class Connection {
   async #handle(head: RequestHead, body: ReadableStream | undefined, signal: AbortSignal): Promise<Response> {
     try {
       const { method, headers, url } = head;
-      const init = { method, headers, signal, ...(body && { body, duplex: "half" }) };
+      const passed = body && !/^(GET|HEAD)$/i.test(method);
+      const init = { method, headers, signal, ...(passed && { body, duplex: "half" }) };
       const response = await this.#options.handler(new Request(url, init));
       if (response.body?.locked) {
         throw new TypeError("wanted a Response with an unread body, got a locked one");
@@ -193,8 +202,7 @@ export class Connection {
   /** Reads what the handler left of the body; false when that is too much or broken. */
   async #skip(reader: BodyReader): Promise<boolean> {
     this.#answering = false;
-    this.#deadline = this.#options.now() + this.#options.headMs;
-    this.#onOverdue = () => this.#close();
+    this.#within(this.#options.headMs);
     let size = 0;
     try {
       for (;;) {
@@ -209,7 +217,7 @@ export class Connection {
   }
 
   async #refuse(refusal: Refusal): Promise<void> {
-    this.#deadline = Infinity;
+    this.#within(this.#options.headMs);
     await writeAll(this.#socket, refusal.bytes()).catch(() => {});
     await this.#linger();
     this.#close();
@@ -222,8 +230,7 @@ export class Connection {
   async #linger(): Promise<void> {
     if (this.#closed || this.#draining) return;
     this.#answering = false;
-    this.#deadline = this.#options.now() + LINGER_MS;
-    this.#onOverdue = () => this.#close();
+    this.#within(LINGER_MS);
     this.#inbox.discard(MOST_UNREAD);
     await this.#socket.closeWrite?.().catch(() => {});
     while (!this.#inbox.ended) await this.#inbox.more();

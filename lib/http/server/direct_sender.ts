@@ -1,6 +1,6 @@
 import { chunkFrame, LAST_CHUNK, sharedChunkFrame } from "./chunk_frame.ts";
 import type { DirectBody, Outlet } from "../outlet.ts";
-import type { Socket } from "./socket.ts";
+import { closeSocket, type Socket } from "./socket.ts";
 
 /**
  * Writes a body that needs no stream: what it gives becomes a chunk and goes to the socket in the same turn, one
@@ -45,7 +45,7 @@ export class DirectSender implements Outlet {
   enqueue(bytes: Uint8Array, shared = false): void {
     if (this.#over || bytes.length === 0) return;
     if (this.#writing !== undefined) {
-      this.#waiting.push(bytes);
+      if (this.#end === "none") this.#waiting.push(bytes);
       this.#asked = true;
       return;
     }
@@ -58,7 +58,7 @@ export class DirectSender implements Outlet {
   }
 
   close(): void {
-    if (this.#over) return;
+    if (this.#over || this.#end !== "none") return;
     this.#end = "due";
     this.#asked = true;
     if (this.#writing === undefined) this.#next();
@@ -67,7 +67,7 @@ export class DirectSender implements Outlet {
   /** The connection is all that can tell the client: it ends without the last chunk. */
   error(): void {
     if (this.#over) return;
-    this.#socket.close();
+    closeSocket(this.#socket);
     this.#finish(false);
   }
 

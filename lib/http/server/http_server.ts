@@ -60,14 +60,20 @@ export class HttpServer {
   }
 
   async #accept(): Promise<void> {
+    let told = false;
     while (!this.#draining) {
       try {
-        for await (const socket of this.#door) this.#serve(socket);
+        for await (const socket of this.#door) {
+          told = false;
+          this.#serve(socket);
+        }
         return;
       } catch (error) {
         if (this.#draining) return;
         if (error instanceof Error && GONE.test(error.name)) continue;
-        this.#options.onError(error, "accept");
+        // Once for a row of failures: a lack of descriptors may last.
+        if (!told) this.#options.onError(error, "accept");
+        told = true;
         await new Promise((resolve) => setTimeout(resolve, ACCEPT_PAUSE_MS));
       }
     }

@@ -30,7 +30,8 @@ const REASONS: Record<number, string> = {
 export type BodyFraming = number | "chunked" | "close" | "none";
 
 export function bodiless(method: string, status: number): boolean {
-  return method === "HEAD" || BODILESS.test(String(status));
+  // The runtime's `Request` takes "head" for HEAD.
+  return /^HEAD$/i.test(method) || BODILESS.test(String(status));
 }
 
 /** The head of an answer, its blank line included. */
@@ -44,7 +45,7 @@ export function responseHead(response: Response, framing: BodyFraming, close: bo
   const length = response.headers.get("content-length");
   if (typeof framing === "number") head += `content-length: ${framing}\r\n`;
   else if (framing === "chunked") head += "transfer-encoding: chunked\r\n";
-  else if (framing === "none" && length !== null) head += `content-length: ${length}\r\n`;
+  else if (framing === "none" && length !== null && status !== 204) head += `content-length: ${length}\r\n`;
   if (close) head += "connection: close\r\n";
   return latin1(`${head}date: ${date()}\r\n\r\n`);
 }

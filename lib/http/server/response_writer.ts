@@ -2,7 +2,7 @@ import { chunkFrame, LAST_CHUNK } from "./chunk_frame.ts";
 import { directBody } from "../outlet.ts";
 import { DirectSender } from "./direct_sender.ts";
 import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
-import { type Socket, writeAll } from "./socket.ts";
+import { closeSocket, type Socket, writeAll } from "./socket.ts";
 
 /** Rounds of microtasks after which a read that has not settled waits for something outside. */
 const ROUNDS = 6;
@@ -24,6 +24,8 @@ export interface Exchange {
 export class ResponseWriter {
   /** The body broke while it was sent, or had not the length its header says. */
   broken: { error: unknown } | undefined;
+  /** All of the response is there, and nothing but the client is waited for. */
+  ready = false;
   readonly #socket: Socket;
   readonly #response: Response;
   readonly #exchange: Exchange;
@@ -58,8 +60,7 @@ export class ResponseWriter {
     const { method, close } = this.#exchange;
     if (body === null || bodiless(method, status)) {
       body?.cancel().catch(() => {});
-      await this.#head(bodiless(method, status) ? "none" : 0);
-      return !close;
+      return await this.#whole(bodiless(method, status) ? "none" : 0);
     }
     const reader = body.getReader();
     const direct = this.#exchange.old ? undefined : directBody(body);
@@ -75,24 +76,26 @@ export class ResponseWriter {
     // Told at once also while a write waits for a client that takes nothing.
     reader.closed.catch((error) => {
       this.broken = { error };
-      this.#socket.close();
+      closeSocket(this.#socket);
     });
     const first = reader.read();
+    // It is looked at only when the head is taken: until then a failure of it is `closed`'s to tell.
+    first.catch(() => {});
     // An event stream has no length, however soon it ends: a short one goes out as a long one does.
     const events = this.#response.headers.get("content-type")?.startsWith("text/event-stream");
     const early = events ? undefined : await settled(first);
     if (early === undefined) return await this.#stream(reader, first);
-    if (early.done) {
-      await this.#head(0);
-      return !close;
-    }
+    if (early.done) return await this.#whole(0);
     const second = reader.read();
     const end = await settled(second);
-    if (end?.done) {
-      await this.#head(early.value.length, early.value);
-      return !close;
-    }
+    if (end?.done) return await this.#whole(early.value.length, early.value);
     return await this.#stream(reader, second, early.value);
+  }
+
+  async #whole(framing: number | "none", body?: Uint8Array): Promise<boolean> {
+    this.ready = true;
+    await this.#head(framing, body);
+    return !this.#exchange.close;
   }
 
   async #stream(

@@ -11,6 +11,15 @@ export interface Socket {
   setNoDelay?(on: boolean): void;
 }
 
+/** Closes it. It may be closed already, by the other of the two that end a connection: the runtime throws then. */
+export function closeSocket(socket: Socket): void {
+  try {
+    socket.close();
+  } catch {
+    // Nothing is left to be closed.
+  }
+}
+
 /** Writes all of `bytes`, in as many writes as the socket needs. Rejects when the connection is gone. */
 export async function writeAll(socket: Socket, bytes: Uint8Array, from = 0): Promise<void> {
   for (let at = from; at < bytes.length;) {

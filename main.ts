@@ -67,6 +67,9 @@ function served(settings: Settings): Settings {
     : settings;
 }
 
+/** Connections that may wait to be accepted: only one accept is out at a time, and a thousand clients may come at once. */
+const BACKLOG = 4096;
+
 /** Two SIGINTs this close are one Ctrl-C. */
 const ONE_KEYSTROKE_MS = 500;
 
@@ -75,7 +78,7 @@ const LAST_WRITES_MS = 500;
 
 function listen({ host, port }: Settings): Deno.TcpListener {
   try {
-    return Deno.listen({ hostname: host, port });
+    return Deno.listen({ hostname: host, port, tcpBacklog: BACKLOG });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigError(`--host and --port: cannot listen on ${quote(host)}, port ${port} (${why}).`);

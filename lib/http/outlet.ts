@@ -15,9 +15,12 @@ export interface Outlet
 export interface DirectBody {
   /** Puts `outlet` in the place of the stream, which nobody may have read; false when the body is over already. */
   attach(outlet: Outlet): boolean;
-  /** The outlet is ready for the first bytes; later: it has taken what it was given, if the body asked to be told. */
+  /**
+   * The outlet is ready for the first bytes; later: it has taken what it was given, if the body asked to be told. Must
+   * not throw: what fails goes to the outlet's `error`.
+   */
   resume(): void;
-  /** Nobody reads any more. */
+  /** Nobody reads any more. Must not throw. */
   cancel(): void;
 }
 

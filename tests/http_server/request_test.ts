@@ -90,6 +90,11 @@ for (const [name, [status, text]] of Object.entries(REFUSED)) {
     const answer = await answerTo(`${text}GET /smuggled HTTP/1.1\r\n${HOST}\r\n`);
     assertEquals([answer.statuses, answer.shut, answer.closed], [[status], true, true]);
     assertEquals(answer.errors, []);
+    const [head, body] = answer.text.split("\r\n\r\n");
+    assert(head.includes(`content-length: ${body.length}\r\n`), head);
+    const { error } = JSON.parse(body);
+    assertEquals([error.code, error.param], ["invalid_request", null]);
+    assert(/^The request: [\x20-\x7e]+\.$/.test(error.message), error.message);
   });
 }
 

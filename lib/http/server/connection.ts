@@ -205,12 +205,13 @@ export class Connection {
     this.#within(this.#options.headMs);
     let size = 0;
     try {
-      for (;;) {
+      while (!reader.done) {
         size += reader.take().length;
-        if (reader.done) return true;
+        if (reader.done) break;
         if (this.#inbox.ended || size + reader.missing > MOST_UNREAD) return false;
         await this.#inbox.more();
       }
+      return true;
     } catch {
       return false;
     }

@@ -17,9 +17,16 @@ export class Refusal extends Error {
     this.status = status;
   }
 
-  /** The answer. It ends the connection: where the next request would begin is not known. */
+  /** The answer, ASCII only. It ends the connection: where the next request would begin is not known. */
   bytes(): Uint8Array {
-    const line = `HTTP/1.1 ${this.status} ${REASONS[this.status]}\r\n`;
-    return new TextEncoder().encode(`${line}content-length: 0\r\nconnection: close\r\n\r\n`);
+    const error = { code: "invalid_request", message: `The request: ${this.message}.`, param: null };
+    const body = JSON.stringify({ error });
+    const head = [
+      `HTTP/1.1 ${this.status} ${REASONS[this.status]}`,
+      "content-type: application/json",
+      `content-length: ${body.length}`,
+      "connection: close",
+    ];
+    return new TextEncoder().encode(`${head.join("\r\n")}\r\n\r\n${body}`);
   }
 }

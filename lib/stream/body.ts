@@ -173,7 +173,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
 
   /** Hands over what the chunk holds, if anything. */
   #write(now: number): void {
-    const bytes = this.#chunk.take();
+    const bytes = this.#chunk.take(this.#outlet.copies);
     if (bytes !== undefined) this.#enqueue(bytes, now, this.#chunk.shared);
   }
 

@@ -1,4 +1,4 @@
-import { chunkFrame, LAST_CHUNK, sharedChunkFrame } from "./chunk_frame.ts";
+import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
 import type { DirectBody, Outlet } from "../outlet.ts";
 import { closeSocket, type Socket } from "./socket.ts";
 
@@ -7,6 +7,7 @@ import { closeSocket, type Socket } from "./socket.ts";
  * write at a time. While that write is not taken the body is told that there is no room.
  */
 export class DirectSender implements Outlet {
+  readonly copies = true;
   // What each token touches stands first: a thousand streams share the processor's caches.
   /** The write that is out or about to go out; undefined while there is room. */
   #writing: Uint8Array | undefined;
@@ -17,6 +18,7 @@ export class DirectSender implements Outlet {
   readonly #body: DirectBody;
   /** What waits behind that write. A body that minds `desiredSize` leaves at most its end here. */
   readonly #waiting: Uint8Array[] = [];
+  readonly #frames = new ChunkFrames();
   /** The body has ended, and then: its last chunk is out. */
   #end: "none" | "due" | "out" = "none";
   #resolve!: (whole: boolean) => void;
@@ -45,11 +47,11 @@ export class DirectSender implements Outlet {
   enqueue(bytes: Uint8Array, shared = false): void {
     if (this.#over || bytes.length === 0) return;
     if (this.#writing !== undefined) {
-      if (this.#end === "none") this.#waiting.push(bytes);
+      if (this.#end === "none") this.#waiting.push(shared ? bytes : bytes.slice());
       this.#asked = true;
       return;
     }
-    this.#writing = shared ? sharedChunkFrame(bytes) : chunkFrame(bytes);
+    this.#writing = shared ? sharedFrame(bytes) : this.#frames.frame(bytes);
     if (due.push(this) === 1) queueMicrotask(beginAll);
   }
 
@@ -98,7 +100,7 @@ export class DirectSender implements Outlet {
 
   /** Goes on with whatever waited for the write that was taken. */
   #next(): void {
-    if (this.#waiting.length > 0) return this.#write(chunkFrame(this.#waiting.shift()!));
+    if (this.#waiting.length > 0) return this.#write(this.#frames.frame(this.#waiting.shift()!));
     switch (this.#end) {
       case "none":
         this.#asked = false;

@@ -1,4 +1,4 @@
-import { chunkFrame, LAST_CHUNK } from "./chunk_frame.ts";
+import { ChunkFrames, LAST_CHUNK } from "./chunk_frame.ts";
 import { directBody } from "../outlet.ts";
 import { DirectSender } from "./direct_sender.ts";
 import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
@@ -107,12 +107,13 @@ export class ResponseWriter {
     if (length !== null) return await this.#plain(reader, reading, first, Number(length));
     if (this.#exchange.old) return await this.#plain(reader, reading, first, undefined);
     const socket = this.#socket;
-    await this.#head("chunked", first?.length ? chunkFrame(first) : undefined);
+    const frames = new ChunkFrames();
+    await this.#head("chunked", first?.length ? frames.frame(first) : undefined);
     let read = await reading;
     while (!read.done) {
       if (read.value.length > 0) {
         // The hot path, once per token: one write and no function of its own around it.
-        const frame = chunkFrame(read.value);
+        const frame = frames.frame(read.value);
         const taken = await socket.write(frame);
         if (taken !== frame.length) await writeAll(socket, frame, taken);
       }

@@ -5,7 +5,10 @@ export interface Outlet
   readonly copies?: boolean;
   /** `shared`: the same array each time these bytes are sent, by whatever body; nobody writes to it. */
   enqueue(bytes: Uint8Array, shared?: boolean): void;
-  /** Wants `resume()` called once what was given has been taken. A stream pulls by itself and has no such thing. */
+  /**
+   * Wants `resume()` called once what was given has been taken. A stream pulls by itself and has no such thing; what
+   * has it can be closed at once, and calls `resume()` when it has sent the end too.
+   */
   ask?(): void;
 }
 
@@ -18,22 +21,27 @@ export interface DirectBody {
   /** Puts `outlet` in the place of the stream, which nobody may have read; false when the body is over already. */
   attach(outlet: Outlet): boolean;
   /**
-   * The outlet is ready for the first bytes; later: it has taken what it was given, if the body asked to be told. Must
-   * not throw: what fails goes to the outlet's `error`.
+   * The outlet is ready for the first bytes; later: it has taken what it was given, if the body asked to be told, or
+   * the end. Must not throw: what fails goes to the outlet's `error`.
    */
   resume(): void;
   /** Nobody reads any more. Must not throw. */
   cancel(): void;
 }
 
-const bodies = new WeakMap<ReadableStream, DirectBody>();
+/** A property and not a `WeakMap`: one entry for each stream costs a garbage collector more than the rest of it. */
+const DIRECT = Symbol("direct body");
+
+interface Carrier extends ReadableStream {
+  [DIRECT]?: DirectBody;
+}
 
 /** Lets whoever serves `stream` have `body` write it. */
 export function offerDirect(stream: ReadableStream, body: DirectBody): void {
-  bodies.set(stream, body);
+  (stream as Carrier)[DIRECT] = body;
 }
 
 /** What writes `stream`'s bytes without its reads; undefined where it has to be read. */
 export function directBody(stream: ReadableStream): DirectBody | undefined {
-  return bodies.get(stream);
+  return (stream as Carrier)[DIRECT];
 }

@@ -212,7 +212,12 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
 
   #close(text: string): void {
     this.#chunk.addText(text);
-    this.#endAfter(() => this.#outlet.close());
+    if (this.#outlet.ask === undefined) return this.#endAfter(() => this.#outlet.close());
+    // Told at once, so that the end can go out with the last event.
+    this.#write(this.#options.clock.now());
+    this.#done = true;
+    this.#last = () => this.#silence.stop();
+    this.#outlet.close();
   }
 
   #fail(error: unknown): void {

@@ -49,7 +49,7 @@ export class Timeline {
   }
 }
 
-const SEGMENT_BITS = 6;
+const SEGMENT_BITS = 8;
 const SEGMENT = 1 << SEGMENT_BITS;
 const NONE = new Uint32Array(0);
 

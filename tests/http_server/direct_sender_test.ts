@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { offerDirect } from "../../lib/http/outlet.ts";
-import type { MemorySocket } from "./memory_socket.ts";
+import { offerDirect, type Outlet } from "../../lib/http/outlet.ts";
+import { DirectSender } from "../../lib/http/server/direct_sender.ts";
+import { MemorySocket } from "./memory_socket.ts";
 import { CountingBody, HEAD, sending } from "./sending.ts";
 import { dateless, serving, settle } from "./serving.ts";
 
@@ -12,15 +13,54 @@ function written({ writes }: MemorySocket): string[] {
   return writes.map((bytes) => new TextDecoder().decode(bytes));
 }
 
-Deno.test("the head goes first, and the body is resumed once when it is taken", async () => {
+Deno.test("the head goes out in the same turn, also while the body has nothing", async () => {
   let release!: () => void;
   const { socket, body, sender } = sending((socket) => release = socket.hold());
-  assertEquals(sender.desiredSize, -1);
+  assertEquals([sender.desiredSize, body.resumed], [-1, 1]);
   await settle();
-  assertEquals([written(socket), body.resumed], [[], 0]);
+  assertEquals(written(socket), []);
   release();
   await settle();
   assertEquals([written(socket), body.resumed, sender.desiredSize], [[HEAD], 1, 0]);
+});
+
+Deno.test("what the body has ready goes with the head in one write, and so does its end", async () => {
+  const says = (...steps: ((outlet: Outlet) => void)[]) => {
+    const body = new CountingBody();
+    const socket = new MemorySocket();
+    const sender = new DirectSender(socket, body);
+    body.resume = () => {
+      body.resumed++;
+      for (const step of steps.splice(0)) step(sender);
+    };
+    const result: { whole?: boolean } = {};
+    sender.send(encode(HEAD)).then((whole) => result.whole = whole);
+    return { socket, result, body };
+  };
+  const a = (outlet: Outlet) => outlet.enqueue(encode("a"));
+  const close = (outlet: Outlet) => outlet.close();
+  const first = says(a);
+  const all = says(a, close);
+  const nothing = says(close);
+  const two = says(a, a, close);
+  const broken = says(a, (outlet) => outlet.error(new Error("broken")));
+  await settle();
+  assertEquals([written(first.socket), first.result.whole], [[`${HEAD}1\r\na\r\n`], undefined]);
+  assertEquals([written(all.socket), all.result.whole], [[`${HEAD}1\r\na\r\n${LAST}`], true]);
+  assertEquals([written(nothing.socket), nothing.result.whole], [[`${HEAD}${LAST}`], true]);
+  assertEquals(written(two.socket), [`${HEAD}1\r\na\r\n`, "1\r\na\r\n", LAST]);
+  assertEquals([written(broken.socket), broken.result.whole, broken.socket.closed], [[], false, true]);
+  // Once for the first bytes, and once for the end.
+  assertEquals([first, all, nothing, broken].map(({ body }) => body.resumed), [1, 2, 2, 1]);
+});
+
+Deno.test("the end goes with what was given in the same turn", async () => {
+  const { socket, body, sender, result } = sending();
+  await settle();
+  sender.enqueue(encode("a"));
+  sender.close();
+  await settle();
+  assertEquals([written(socket), result.whole, body.resumed], [[HEAD, `1\r\na\r\n${LAST}`], true, 2]);
 });
 
 Deno.test("what is enqueued is one chunk and one write, begun in the same turn", async () => {
@@ -113,7 +153,7 @@ Deno.test("a write that is taken in part does not resume the body before its res
   assertEquals([body.resumed, socket.text.endsWith("3\r\nabc\r\n")], [2, true]);
 });
 
-Deno.test("the end is one last chunk, behind all that was given, and the body is told nothing more", async () => {
+Deno.test("the end is one last chunk, behind all that was given, and the body is told that it is out", async () => {
   for (const held of [false, true]) {
     const { socket, body, sender, result } = sending();
     await settle();
@@ -128,7 +168,7 @@ Deno.test("the end is one last chunk, behind all that was given, and the body is
     release();
     await settle();
     assertEquals(written(socket), [HEAD, "1\r\na\r\n", "1\r\nb\r\n", LAST]);
-    assertEquals([result.whole, body.resumed, body.cancelled, socket.closed], [true, 1, 0, false]);
+    assertEquals([result.whole, body.resumed, body.cancelled, socket.closed], [true, 2, 0, false]);
     sender.close();
     sender.enqueue(encode("later"));
     await settle();

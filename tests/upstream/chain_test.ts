@@ -67,8 +67,11 @@ Deno.test({
         return in_use === waiting.in_use && queue === waiting.queue;
       });
     }
-    for (const client of clients.reverse()) client[Symbol.dispose]();
-    await until("the far outcomes", () => all.far.ended.length === 2);
+    // One after the other: the slot of the first would be the second's.
+    for (const [left, client] of clients.reverse().entries()) {
+      client[Symbol.dispose]();
+      await until("its far outcome", () => all.far.ended.length === left + 1);
+    }
     assertEquals(all.far.ended.map(({ phaseAtAbort }) => phaseAtAbort), ["queued", "prefill"]);
     assertEquals(all.far.ledger.totalGenerated, 0);
   },

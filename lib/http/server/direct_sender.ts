@@ -11,11 +11,15 @@ export class DirectSender implements Outlet {
   // What each token touches stands first: a thousand streams share the processor's caches.
   /** The write that is out or about to go out; undefined while there is room. */
   #writing: Uint8Array | undefined;
+  /** That write has not begun: what comes in the same turn may still go with it. */
+  #due = false;
   #over = false;
   /** The body, or the end of the response, waits for that write. */
-  #asked = true;
+  #asked = false;
   readonly #socket: Socket;
   readonly #body: DirectBody;
+  /** Not sent yet. */
+  #head: Uint8Array | undefined;
   /** What waits behind that write. A body that minds `desiredSize` leaves at most its end here. */
   readonly #waiting: Uint8Array[] = [];
   readonly #frames = new ChunkFrames();
@@ -28,10 +32,12 @@ export class DirectSender implements Outlet {
     this.#body = body;
   }
 
-  /** Sends `head` and after it the body; true when both were sent whole. Never rejects. */
+  /** Sends `head`, with what the body has ready, and then the rest; true when all was sent. Never rejects. */
   send(head: Uint8Array): Promise<boolean> {
     const sent = new Promise<boolean>((resolve) => this.#resolve = resolve);
-    this.#write(head);
+    this.#head = head;
+    this.#body.resume();
+    if (this.#head !== undefined && !this.#over) this.#writeSoon(NOTHING);
     return sent;
   }
 
@@ -51,8 +57,7 @@ export class DirectSender implements Outlet {
       this.#asked = true;
       return;
     }
-    this.#writing = shared ? sharedFrame(bytes) : this.#frames.frame(bytes);
-    if (due.push(this) === 1) queueMicrotask(beginAll);
+    this.#writeSoon(shared ? sharedFrame(bytes) : this.#frames.frame(bytes));
   }
 
   ask(): void {
@@ -63,7 +68,10 @@ export class DirectSender implements Outlet {
     if (this.#over || this.#end !== "none") return;
     this.#end = "due";
     this.#asked = true;
-    if (this.#writing === undefined) this.#next();
+    if (this.#writing === undefined) return this.#next();
+    if (!this.#due || this.#waiting.length > 0) return;
+    this.#end = "out";
+    this.#writing = joined(this.#writing, LAST_CHUNK);
   }
 
   /** The connection is all that can tell the client: it ends without the last chunk. */
@@ -75,12 +83,20 @@ export class DirectSender implements Outlet {
 
   /** Begins the write that was put off. */
   begin(): void {
+    this.#due = false;
     if (!this.#over) this.#socket.write(this.#writing!).then(this.#onTaken, this.#onLost);
   }
 
   #write(bytes: Uint8Array): void {
     this.#writing = bytes;
     this.begin();
+  }
+
+  #writeSoon(bytes: Uint8Array): void {
+    this.#writing = this.#head === undefined ? bytes : joined(this.#head, bytes);
+    this.#head = undefined;
+    this.#due = true;
+    if (due.push(this) === 1) queueMicrotask(beginAll);
   }
 
   readonly #onTaken = (count: number): void => {
@@ -107,9 +123,10 @@ export class DirectSender implements Outlet {
         return this.#body.resume();
       case "due":
         this.#end = "out";
-        return this.#write(LAST_CHUNK);
+        return this.#writeSoon(LAST_CHUNK);
       case "out":
         this.#finish(true);
+        this.#body.resume();
     }
   }
 
@@ -120,6 +137,15 @@ export class DirectSender implements Outlet {
     if (!whole) this.#body.cancel();
     this.#resolve(whole);
   }
+}
+
+const NOTHING = new Uint8Array(0);
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
 }
 
 /**

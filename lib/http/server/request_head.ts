@@ -53,7 +53,7 @@ export class HeadScan {
 }
 
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([\x21\x22\x24-\x7e]+) HTTP\/(\d\.\d)$/;
-const HEADER_LINE = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e\x80-\xff]*)$/;
+const HEADER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
 /** What the runtime's `Request` does not take. */
@@ -74,9 +74,9 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   if (UNSUPPORTED.test(method)) throw new Refusal(501, `the method ${method} is not supported`);
   if (lines.length > MAX_HEADERS) throw new Refusal(431, `wanted at most ${MAX_HEADERS} headers`);
   const headers = lines.map((line): [string, string] => {
-    const [, name, value] = HEADER_LINE.exec(line) ?? [];
-    if (name === undefined) throw new Refusal(400, "wanted a header line");
-    return [name.toLowerCase(), trimmed(value)];
+    if (!HEADER_LINE.test(line)) throw new Refusal(400, "wanted a header line");
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), trimmed(line, colon + 1)];
   });
   const old = version === "1.0";
   const host = only(headers, "host");
@@ -94,13 +94,13 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   };
 }
 
-/** A value without the blanks around it. A pattern for them takes the square of their number: 5 s for 64 KiB. */
-function trimmed(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && blank(value.charCodeAt(start))) start++;
-  while (start < end && blank(value.charCodeAt(end - 1))) end--;
-  return value.slice(start, end);
+/** The value that begins at `from`, without the blanks around it. A pattern for them takes the square of their number: 5 s for 64 KiB. */
+function trimmed(line: string, from: number): string {
+  let start = from;
+  let end = line.length;
+  while (start < end && blank(line.charCodeAt(start))) start++;
+  while (start < end && blank(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
 }
 
 function blank(code: number): boolean {
@@ -109,9 +109,13 @@ function blank(code: number): boolean {
 
 /** The value of a header that may be there once. */
 function only(headers: RequestHead["headers"], wanted: string): string | undefined {
-  const found = headers.filter(([name]) => name === wanted);
-  if (found.length > 1) throw new Refusal(400, `wanted one ${wanted} header, got ${found.length}`);
-  return found[0]?.[1];
+  let found: string | undefined;
+  for (const [name, value] of headers) {
+    if (name !== wanted) continue;
+    if (found !== undefined) throw new Refusal(400, `wanted one ${wanted} header, got several`);
+    found = value;
+  }
+  return found;
 }
 
 function urlOf(method: string, target: string, host: string): string {

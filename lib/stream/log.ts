@@ -24,10 +24,14 @@ export function unexpectedLine(id: string, error: unknown, format: LogFormat, at
 function line(event: string, fields: Record<string, unknown>, format: LogFormat, at: Date): string {
   const time = at.toISOString();
   if (format === "json") return JSON.stringify({ time, event, ...fields });
-  const pairs = Object.entries(fields)
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) =>
-      `${name}=${typeof value === "string" && !/^[\w./:@-]+$/.test(value) ? JSON.stringify(value) : value}`
-    );
-  return `${time} ${event} ${pairs.join(" ")}`;
+  let text = `${time} ${event}`;
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === null || value === undefined) continue;
+    text += ` ${name}=${typeof value === "string" && !PLAIN.test(value) ? JSON.stringify(value) : value}`;
+  }
+  return text;
 }
+
+/** What stands in a line of text as it is. */
+const PLAIN = /^[\w./:@-]+$/;

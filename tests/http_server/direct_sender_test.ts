@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { nextTask } from "../../lib/event_loop.ts";
 import { offerDirect, type Outlet } from "../../lib/http/outlet.ts";
 import { DirectSender } from "../../lib/http/server/direct_sender.ts";
 import { MemorySocket } from "./memory_socket.ts";
@@ -87,6 +88,19 @@ Deno.test("writes of several senders that enqueue in one turn all begin after it
     const frame = `1\r\n${i}\r\n`;
     assertEquals(written(socket), [HEAD, frame, frame]);
   });
+});
+
+Deno.test("no more than 120 writes begin in one task, which is what the runtime's sockets take, and none is forgotten", async () => {
+  const senders = Array.from({ length: 300 }, () => sending());
+  await settle();
+  const begun = () => senders.filter(({ socket }) => socket.writes.length > 0).length;
+  const counts = [begun()];
+  while (begun() < 300) {
+    await new Promise<void>(nextTask);
+    await settle();
+    counts.push(begun());
+  }
+  assertEquals(counts, [120, 240, 300]);
 });
 
 Deno.test("what is enqueued while a write is out waits for it, and keeps its order", async () => {

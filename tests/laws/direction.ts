@@ -14,7 +14,7 @@ const ROOMS: Room[] = [
   { at: "routes/", files: ["lib/", "routes/"], packages: ["hono", "hono-openapi", "zod"] },
   { at: "bench/", files: ["lib/", "bench/"], packages: ["*"] },
   // Within lib: words first (errors, settings), then engines, then what streams them. The client stands apart.
-  { at: "lib/http/", files: ["lib/http/"], packages: [] },
+  { at: "lib/http/", files: ["lib/*", "lib/http/"], packages: [] },
   {
     at: "lib/engine/",
     files: ["lib/*", "lib/http/", "lib/engine/"],

@@ -1,3 +1,4 @@
+import { nextTask } from "../../event_loop.ts";
 import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
 import type { DirectBody, Outlet } from "../outlet.ts";
 import { closeSocket, type Socket } from "./socket.ts";
@@ -96,7 +97,7 @@ export class DirectSender implements Outlet {
     this.#writing = this.#head === undefined ? bytes : joined(this.#head, bytes);
     this.#head = undefined;
     this.#due = true;
-    if (due.push(this) === 1) queueMicrotask(beginAll);
+    if (due.push(this) === 1) queueMicrotask(beginSome);
   }
 
   readonly #onTaken = (count: number): void => {
@@ -155,7 +156,15 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
  */
 const due: DirectSender[] = [];
 
-function beginAll(): void {
-  for (let i = 0; i < due.length; i++) due[i].begin();
-  due.length = 0;
+/**
+ * Writes begun in one task. Deno's sockets (tokio's) take 128 operations in one; those beyond wait for milliseconds, at
+ * twice the cost: 3,500 streams × 50 tokens/s came to 48,000 tokens/s and gaps of 2 s at p99, in tasks of 120 to
+ * 98,000 and 70 ms.
+ */
+const MOST_AT_ONCE = 120;
+
+function beginSome(): void {
+  const now = due.length <= MOST_AT_ONCE ? due.splice(0) : due.splice(0, MOST_AT_ONCE);
+  if (due.length > 0) nextTask(beginSome);
+  for (const sender of now) sender.begin();
 }

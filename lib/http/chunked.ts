@@ -1,3 +1,5 @@
+import { joined } from "./bytes.ts";
+
 const CR = 13;
 const LF = 10;
 const MAX_LINE = 8192;
@@ -37,7 +39,7 @@ export class ChunkedDecoder {
       this.#endLine(this.#line);
       this.#line = "";
     }
-    return parts.length === 1 ? parts[0] : concat(parts);
+    return parts.length === 1 ? parts[0] : joined(parts);
   }
 
   #endLine(line: string) {
@@ -59,14 +61,4 @@ export class ChunkedDecoder {
         this.done = line === "";
     }
   }
-}
-
-function concat(parts: Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -1,3 +1,5 @@
+import { joined } from "./bytes.ts";
+
 const MAX_HEAD_BYTES = 64 * 1024;
 
 /** A request as one array, so that it can be one write. */
@@ -12,11 +14,7 @@ export function requestBytes(
   if (body !== undefined) headers.set("content-length", String(bytes.length));
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
-  const headBytes = new TextEncoder().encode(head + "\r\n");
-  const whole = new Uint8Array(headBytes.length + bytes.length);
-  whole.set(headBytes);
-  whole.set(bytes, headBytes.length);
-  return whole;
+  return joined([new TextEncoder().encode(head + "\r\n"), bytes]);
 }
 
 /** A response's head, and what came of its body together with it. */
@@ -48,10 +46,7 @@ export async function readHead(read: () => Promise<Uint8Array | null>): Promise<
     }
     const piece = await read();
     if (piece === null) throw new Error("the connection was closed before the response's head was complete");
-    const longer = new Uint8Array(held.length + piece.length);
-    longer.set(held);
-    longer.set(piece, held.length);
-    held = longer;
+    held = joined([held, piece]);
   }
 }
 

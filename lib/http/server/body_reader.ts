@@ -1,3 +1,4 @@
+import { joined } from "../bytes.ts";
 import type { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -68,7 +69,8 @@ export class BodyReader {
       this.#line(String.fromCharCode(...bytes.subarray(at, end - 1)));
       at = end + 1;
     }
-    const payload = join(parts);
+    // A copy in any case: the inbox uses its bytes again.
+    const payload = joined(parts);
     this.#inbox.consume(at);
     return payload;
   }
@@ -97,15 +99,4 @@ export class BodyReader {
         else if (!TRAILER_LINE.test(line)) throw new Refusal(400, "wanted a trailer line");
     }
   }
-}
-
-/** A copy in any case: the inbox uses its bytes again. */
-function join(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -1,5 +1,6 @@
 import { nextTask } from "../../event_loop.ts";
 import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
+import { joined } from "../bytes.ts";
 import type { DirectBody, Outlet } from "../outlet.ts";
 import { closeSocket, type Socket } from "./socket.ts";
 
@@ -72,7 +73,7 @@ export class DirectSender implements Outlet {
     if (this.#writing === undefined) return this.#next();
     if (!this.#due || this.#waiting.length > 0) return;
     this.#end = "out";
-    this.#writing = joined(this.#writing, LAST_CHUNK);
+    this.#writing = joined([this.#writing, LAST_CHUNK]);
   }
 
   /** The connection is all that can tell the client: it ends without the last chunk. */
@@ -94,7 +95,7 @@ export class DirectSender implements Outlet {
   }
 
   #writeSoon(bytes: Uint8Array): void {
-    this.#writing = this.#head === undefined ? bytes : joined(this.#head, bytes);
+    this.#writing = this.#head === undefined ? bytes : joined([this.#head, bytes]);
     this.#head = undefined;
     this.#due = true;
     if (due.push(this) === 1) queueMicrotask(beginSome);
@@ -141,13 +142,6 @@ export class DirectSender implements Outlet {
 }
 
 const NOTHING = new Uint8Array(0);
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
-}
 
 /**
  * Writes that begin when what runs now has ended. A wake-up of the clock makes a hundred tokens: made one after the

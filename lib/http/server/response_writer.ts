@@ -1,4 +1,5 @@
 import { ChunkFrames, LAST_CHUNK } from "./chunk_frame.ts";
+import { joined } from "../bytes.ts";
 import { directBody } from "../outlet.ts";
 import { DirectSender } from "./direct_sender.ts";
 import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
@@ -153,11 +154,7 @@ export class ResponseWriter {
   async #head(framing: BodyFraming, ready?: Uint8Array): Promise<void> {
     const close = this.#exchange.close || framing === "close";
     const head = responseHead(this.#response, framing, close);
-    if (ready === undefined) return await writeAll(this.#socket, head);
-    const whole = new Uint8Array(head.length + ready.length);
-    whole.set(head);
-    whole.set(ready, head.length);
-    await writeAll(this.#socket, whole);
+    await writeAll(this.#socket, ready === undefined ? head : joined([head, ready]));
   }
 }
 

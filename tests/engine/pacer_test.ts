@@ -32,6 +32,17 @@ Deno.test("deadlines are absolute: a late timer makes each wait late, and never 
   fired.forEach(([, at], i) => assertLessOrEqual(at - 10 * (i + 1), 0.7 + 0.25));
 });
 
+Deno.test("a pacer says that it is firing while it does, and at no other time", () => {
+  const { timers, pacer, task } = setUp();
+  const seen = [pacer.firing];
+  pacer.at(10, task("a", () => seen.push(pacer.firing)));
+  pacer.at(20, task("b", () => seen.push(pacer.firing)));
+  seen.push(pacer.firing);
+  drain(timers);
+  seen.push(pacer.firing);
+  assertEquals(seen, [false, false, true, true, false]);
+});
+
 Deno.test("no task fires before its deadline, at whatever fraction of a millisecond it lies", () => {
   const { timers, pacer, fired, task } = setUp();
   const dues = Array.from({ length: 400 }, (_, i) => (i * 7919 % 1000) / 33);

@@ -24,6 +24,19 @@ Deno.test("chunks that take more than the budget each do not begin a new one", (
   assertEquals(asked(10, 12, 14, 16, 18), [false, true, true, true, true]);
 });
 
+Deno.test("what somebody else sees to the end of is never told to rest, and uses up nobody's budget", () => {
+  let now = 0;
+  let bounded = true;
+  const turn = new Turn(() => now, () => bounded);
+  const spent = (at: number) => {
+    now = at;
+    return turn.spent();
+  };
+  assertEquals([spent(10), spent(12), spent(14)], [false, false, false]);
+  bounded = false;
+  assertEquals([spent(15), spent(15.4), spent(15.6)], [false, false, true]);
+});
+
 Deno.test("those who wait for the next turn share its budget, and who finds none left is the first of the one after", async () => {
   let now = 0;
   const turn = new Turn(() => now);

@@ -111,15 +111,6 @@ async function serve(settings: Settings): Promise<void> {
     draining: () => draining,
     onUnexpected,
   });
-  const door = listen(settings);
-  const server = new HttpServer(door, {
-    handler: app.fetch,
-    onError: (error, at) => onUnexpected(at, error),
-  });
-  const { hostname, port } = door.addr;
-  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-  log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
-
   async function stop(): Promise<void> {
     // A connection that asks for nothing, or does not take its last bytes, would hold the shutdown for good.
     setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
@@ -149,6 +140,16 @@ async function serve(settings: Settings): Promise<void> {
     if (now - interruptedAt >= ONE_KEYSTROKE_MS) onSignal();
     interruptedAt = now;
   });
+
+  // Last: who can connect can also signal.
+  const door = listen(settings);
+  const server = new HttpServer(door, {
+    handler: app.fetch,
+    onError: (error, at) => onUnexpected(at, error),
+  });
+  const { hostname, port } = door.addr;
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
 }
 
 if (import.meta.main) {

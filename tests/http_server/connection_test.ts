@@ -1,3 +1,4 @@
+import { until } from "../helpers/until.ts";
 import { assert, assertEquals, assertLess, assertLessOrEqual } from "@std/assert";
 import { dateless, serving, settle, statuses } from "./serving.ts";
 
@@ -342,4 +343,51 @@ Deno.test("a drain closes what is idle at once, and what is answered after its r
   const whole =
     "HTTP/1.1 200 OK\r\ncontent-type: text/plain;charset=UTF-8\r\ncontent-length: 5\r\nconnection: close\r\n\r\nwhole";
   assertEquals(dateless(busy.socket.text), whole);
+});
+
+const GET_LINES = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n";
+
+for (
+  const [what, request] of Object.entries({
+    "requests behind the one that is answered": GET_LINES + GET_LINES.repeat(20_000),
+    "a body that nobody reads": `GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n${
+      "x".repeat(200_000)
+    }`,
+  })
+) {
+  for (const phase of ["handler", "stream"]) {
+    Deno.test(`a client that has sent more than is held (${what}) is still seen to leave: ${phase}`, async () => {
+      let told = 0;
+      const { socket, ended } = serving((request) => {
+        if (phase === "stream") return new Response(new ReadableStream({ cancel: () => void told++ }));
+        return new Promise((resolve) => {
+          request.signal.addEventListener("abort", () => {
+            told++;
+            resolve(new Response(null));
+          });
+        });
+      });
+      socket.send(request);
+      await settle();
+      assertEquals(told, 0);
+      socket.leave();
+      const leftAt = performance.now();
+      await ended;
+      assertEquals([told, performance.now() - leftAt < 100], [1, true]);
+    });
+  }
+}
+
+Deno.test("what did not fit is lost, so the connection ends with the answer that was running", async () => {
+  let answer!: (response: Response) => void;
+  const { socket, connection, ended } = serving(() => new Promise((resolve) => answer = resolve));
+  socket.send(GET_LINES + GET_LINES.repeat(20_000));
+  await until("all to be read", () => socket.unread === 0);
+  answer(new Response("ok"));
+  await settle();
+  assertEquals(statuses(socket), [200]);
+  assertEquals(socket.shut, true);
+  connection.drain();
+  socket.leave();
+  await ended;
 });

@@ -406,3 +406,17 @@ Deno.test("HTTP/1.0 gets the stream as it is, and HEAD gets neither", async () =
   asked.socket.leave();
   await asked.ended;
 });
+
+Deno.test("a body that can be driven directly tells of its own failure, so it is not told again where its stream is read", async () => {
+  const failing = () => {
+    const stream = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
+    offerDirect(stream, new CountingBody());
+    return new Response(stream, { headers: { "content-type": "text/event-stream" } });
+  };
+  const { socket, ended, errors } = serving(failing);
+  socket.send("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
+  await settle();
+  socket.leave();
+  await ended;
+  assertEquals([errors, socket.closed], [[], true]);
+});

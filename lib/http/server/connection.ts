@@ -150,6 +150,9 @@ export class Connection {
       head.expectsContinue,
       (bytes) => writeAll(this.#socket, bytes),
     );
+    let answered = false;
+    const unread = /^(GET|HEAD)$/i.test(head.method);
+    this.#inbox.idle = () => answered || unread || reader.done;
     const abort = new AbortController();
     const abandon = () => abort.abort(new DOMException("The client has left.", "AbortError"));
     this.#leave = abandon;
@@ -157,6 +160,7 @@ export class Connection {
     const response = await this.#handle(head, body?.stream, abort.signal);
     await body?.interim;
     this.#handling = false;
+    answered = true;
     if (this.#closed) {
       response.body?.cancel().catch(() => {});
       return false;
@@ -174,9 +178,10 @@ export class Connection {
     };
     const whole = await writer.send();
     this.#leave = this.#writer = undefined;
+    this.#inbox.idle = () => false;
     body?.release();
-    if (writer.broken) this.#options.onError(writer.broken.error, "body");
-    if (whole && !this.#draining && await this.#skip(reader)) return true;
+    if (writer.broken && !writer.told) this.#options.onError(writer.broken.error, "body");
+    if (whole && !this.#draining && !this.#inbox.lost && await this.#skip(reader)) return true;
     const sending = !reader.done || this.#inbox.length > 0;
     if (sending && !writer.broken) await this.#linger();
     return false;

@@ -3,16 +3,23 @@ import type { Socket } from "./socket.ts";
 /** Of bytes not yet used; the socket is not read beyond, so that a peer is held back by its own window. */
 const MOST = 65_536;
 
+/** How long a full inbox waits for somebody to use it before it drops what comes, if nobody is about to. */
+const PATIENCE_MS = 50;
+
 /** Room for one read of a connection at rest: each has one waiting, so this is what it costs to notice a leaver. */
 const LEAST = 2048;
 
 /**
  * What has arrived and is not yet used. One read always waits on the socket, whatever the connection does, so that a
- * peer that leaves is noticed at once; it is not while `MOST` bytes lie here.
+ * peer that leaves is noticed at once. Only while `MOST` bytes lie here for somebody who reads them does it pause.
  */
 export class Inbox {
   /** Nothing more will arrive: the peer has left, or the socket was closed here. */
   ended = false;
+  /** Something did not fit and is gone: where the next request begins is not known. */
+  lost = false;
+  /** Whether nobody is about to read what lies here, so that more is to be dropped rather than waited with. */
+  idle: () => boolean = () => false;
 
   readonly #socket: Socket;
   #bytes = new Uint8Array(LEAST);
@@ -72,11 +79,12 @@ export class Inbox {
   /** Reads until the end of the connection. Never rejects. */
   async fill(): Promise<void> {
     while (!this.ended) {
-      if (this.length >= MOST) {
-        await new Promise<void>((resolve) => this.#roomy = resolve);
-        continue;
+      const full = this.length >= MOST;
+      if (full && !(this.lost && this.idle())) {
+        await this.#roomMade();
+        if (this.ended || this.length < MOST || !this.idle()) continue;
       }
-      const room = this.#room();
+      const room = full ? new Uint8Array(LEAST) : this.#room();
       let count: number | null;
       try {
         count = await this.#socket.read(room);
@@ -85,6 +93,10 @@ export class Inbox {
         count = null;
       }
       if (!count) break;
+      if (full) {
+        this.lost = true;
+        continue;
+      }
       this.#end += count;
       this.#readSize = count === room.length ? Math.min(MOST, 2 * this.#readSize) : LEAST;
       if (this.#discarded >= 0) {
@@ -114,6 +126,17 @@ export class Inbox {
       this.#end = length;
     }
     return this.#bytes.subarray(this.#end);
+  }
+
+  /** Settles when something was used, or nobody has for a while. */
+  #roomMade(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, PATIENCE_MS);
+      this.#roomy = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   #wakeReading(): void {

@@ -25,6 +25,8 @@ export interface Exchange {
 export class ResponseWriter {
   /** The body broke while it was sent, or had not the length its header says. */
   broken: { error: unknown } | undefined;
+  /** Whose failure is known already: a body that can be driven directly tells of its own. */
+  told = false;
   /** All of the response is there, and nothing but the client is waited for. */
   ready = false;
   readonly #socket: Socket;
@@ -64,8 +66,9 @@ export class ResponseWriter {
       return await this.#whole(bodiless(method, status) ? "none" : 0);
     }
     const reader = body.getReader();
-    const direct = this.#exchange.old ? undefined : directBody(body);
-    if (direct !== undefined) {
+    const direct = directBody(body);
+    this.told = direct !== undefined;
+    if (direct !== undefined && !this.#exchange.old) {
       const sender = new DirectSender(this.#socket, direct);
       if (direct.attach(sender)) {
         this.#sender = sender;

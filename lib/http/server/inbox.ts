@@ -1,6 +1,6 @@
 import type { Socket } from "./socket.ts";
 
-/** Of bytes not yet used; the socket is not read beyond, so that a peer is held back by its own window. */
+/** Of bytes not yet used; the socket is not read beyond while somebody reads them, so that its window holds the peer back. */
 const MOST = 65_536;
 
 /** How long a full inbox waits for somebody to use it before it drops what comes, if nobody is about to. */

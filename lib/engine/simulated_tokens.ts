@@ -43,34 +43,36 @@ const MAX_LAG_MS = 250;
  * generation is never more than one token ahead of its reader.
  */
 export class SimulatedTokens extends PollableTokens implements Member, Task {
-  place?: "queue" | "slot" | undefined;
-  before?: Member | undefined;
-  after?: Member | undefined;
+  // What each token touches stands first: a thousand streams share the processor's caches.
   tick?: number | undefined;
   index?: number;
-
-  readonly #options: SimulatedOptions;
-  readonly #clock: Clock;
-  readonly #batch: Batch;
-  readonly #watch: Watch;
-  readonly #faults: Fault[];
-  readonly #maxTokens: number;
-  readonly #prefillMs: number;
-  readonly #itlMs: number;
-  /** Seed of the text: the prompt alone. */
-  readonly #textSeed: number;
-  /** Seed of the delays: also who asks, so that equal prompts need not tick alike. */
-  readonly #delaySeed: number;
-  /** Tokens produced. */
-  #index = 0;
-  /** The deadline of the next token. In the model's own time when not in real time. */
-  #due = 0;
+  place?: "queue" | "slot" | undefined;
   #ready: Token | undefined;
-  #failure: TapError | undefined;
   #wake: Wake | undefined;
+  #failure: TapError | undefined;
   #ended = false;
+  /** Some of its faults are still to come. */
+  #faulty: boolean;
   /** A split was asked for and waits for a token with a character of several bytes. */
   #splitNext = false;
+  /** Tokens produced. */
+  #index = 0;
+  readonly #maxTokens: number;
+  /** Seed of the text: the prompt alone. */
+  readonly #textSeed: number;
+  /** The deadline of the next token. In the model's own time when not in real time. */
+  #due = 0;
+  readonly #itlMs: number;
+  readonly #options: SimulatedOptions;
+  readonly #clock: Clock;
+  readonly #watch: Watch;
+  readonly #batch: Batch;
+  readonly #faults: Fault[];
+  readonly #prefillMs: number;
+  /** Seed of the delays: also who asks, so that equal prompts need not tick alike. */
+  readonly #delaySeed: number;
+  before?: Member | undefined;
+  after?: Member | undefined;
 
   constructor(
     options: SimulatedOptions,
@@ -86,6 +88,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     this.#batch = batch;
     this.#watch = watch;
     this.#faults = faults;
+    this.#faulty = faults.length > 0;
     this.#maxTokens = request.maxTokens;
     this.#textSeed = promptSeed(request.prompt, request.seed ?? options.seed);
     this.#delaySeed = seedOf(request.key, this.#textSeed);
@@ -160,7 +163,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
 
   /** The token at `#index`, or the fault that stands before it. */
   #step(now: number): void {
-    if (this.#faults.length > 0 && this.#injected()) return;
+    if (this.#faulty && this.#injected()) return;
     if (this.#index === this.#maxTokens) return;
     const token = stepAt(this.#textSeed, this.#index++);
     const planned = this.#due;
@@ -185,6 +188,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
 
   /** Silence asked for before the token at `#index`. */
   #faultDelay(): number {
+    if (!this.#faulty) return 0;
     let ms = 0;
     for (const fault of this.#faults) {
       if ((fault.kind === "stall" || fault.kind === "slow") && fault.at === this.#index) ms += fault.ms;
@@ -194,7 +198,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
 
   /** All tokens are made: whether a fault stands between the last one and the end. */
   #heldBack(now: number): boolean {
-    return this.#faults.some(({ at, kind }) => {
+    return this.#faulty && this.#faults.some(({ at, kind }) => {
       if (at !== this.#index || kind === "split") return false;
       return kind === "stall" || kind === "slow" ? this.#options.realtime && this.#due > now : true;
     });

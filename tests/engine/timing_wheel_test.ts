@@ -1,0 +1,142 @@
+import { assert, assertEquals } from "@std/assert";
+import { draw } from "../../lib/engine/hash.ts";
+import { type Task, TimingWheel } from "../../lib/engine/timing_wheel.ts";
+
+const NOW = () => 0;
+
+/** A task that notes its name, and may do something when it fires. */
+function task(fired: string[], name: string, then = () => {}): Task {
+  return {
+    fire() {
+      fired.push(name);
+      then();
+    },
+  };
+}
+
+Deno.test("whatever is added, moved and removed, near and far, each task fires once, in its tick, in order of ticks", () => {
+  for (let run = 0; run < 60; run++) {
+    const wheel = new TimingWheel();
+    const waiting = new Map<Task, number>();
+    const fired: number[] = [];
+    const tasks = Array.from({ length: 40 }, (): Task => {
+      const self: Task = {
+        fire() {
+          fired.push(waiting.get(self)!);
+          waiting.delete(self);
+        },
+      };
+      return self;
+    });
+    let now = draw(run, 0, 0) % 5000;
+    wheel.skip(now - 1);
+    for (let step = 0; step < 400; step++) {
+      const chosen = tasks[draw(run, 1, step) % tasks.length];
+      // Near for most, a few ticks beyond the slots, far, and ticks that are over.
+      const ahead = [300, 2100, 50_000, 1, -700][draw(run, 2, step) % 5];
+      const due = now + Math.sign(ahead) * (draw(run, 3, step) % Math.abs(ahead));
+      switch (draw(run, 4, step) % 4) {
+        case 0:
+        case 1:
+          wheel.remove(chosen);
+          waiting.set(chosen, wheel.add(due, chosen));
+          assert(waiting.get(chosen)! >= due);
+          break;
+        case 2:
+          wheel.remove(chosen);
+          waiting.delete(chosen);
+          break;
+        default: {
+          now += draw(run, 5, step) % [10, 400, 30_000][draw(run, 6, step) % 3];
+          fired.length = 0;
+          const wanted = [...waiting.values()].filter((tick) => tick <= now).sort((a, b) => a - b);
+          assert(wanted.length === 0 || wheel.first <= wanted[0]);
+          wheel.serve(now, NOW);
+          assertEquals(fired, wanted);
+        }
+      }
+      assertEquals(wheel.size, waiting.size);
+      assert(wheel.first <= Math.min(...waiting.values()));
+      assertEquals(wheel.first === Infinity, waiting.size === 0);
+    }
+  }
+});
+
+Deno.test("tasks of one tick fire in the order in which they were added, near and far", () => {
+  for (const tick of [100, 100_000]) {
+    const wheel = new TimingWheel();
+    const fired: string[] = [];
+    for (const name of "abcdefgh") wheel.add(tick, task(fired, name));
+    wheel.serve(tick - 1, NOW);
+    assertEquals(fired, []);
+    wheel.serve(tick, NOW);
+    assertEquals(fired.join(""), "abcdefgh");
+  }
+});
+
+Deno.test("what a task adds while it is served waits for a later tick, in whichever slot that one is", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  // 2,048 ticks on is the same slot, which is being served.
+  for (const ahead of [-5, 0, 1, 2047, 2048, 2049, 4096]) {
+    wheel.add(10, task(fired, `adds ${ahead}`, () => wheel.add(10 + ahead, task(fired, `added ${ahead}`))));
+  }
+  wheel.serve(10, NOW);
+  assertEquals(fired.splice(0).length, 7);
+  for (const [due, wanted] of [[11, 3], [2056, 0], [2057, 1], [2058, 1], [2059, 1], [4105, 0], [4106, 1]]) {
+    wheel.serve(due, NOW);
+    assertEquals(fired.splice(0).length, wanted, `up to tick ${due}`);
+  }
+  assertEquals([wheel.size, wheel.first], [0, Infinity]);
+});
+
+Deno.test("a task removed by an earlier one of its own tick does not fire, nor one moved out of it", () => {
+  for (const tick of [10, 100_000]) {
+    const wheel = new TimingWheel();
+    const fired: string[] = [];
+    const removed = task(fired, "removed");
+    const moved = task(fired, "moved");
+    wheel.add(
+      tick,
+      task(fired, "first", () => {
+        wheel.remove(removed);
+        wheel.remove(moved);
+        wheel.add(tick + 5, moved);
+      }),
+    );
+    wheel.add(tick, removed);
+    wheel.add(tick, moved);
+    wheel.add(tick, task(fired, "last"));
+    wheel.serve(tick, NOW);
+    assertEquals([fired.join(" "), wheel.size], ["first last", 1]);
+    wheel.serve(tick + 5, NOW);
+    assertEquals([fired.join(" "), wheel.size], ["first last moved", 0]);
+  }
+});
+
+Deno.test("a wheel that was cleared starts anew, also far behind the tick it had come to", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  for (const tick of [5, 60_000]) {
+    const gone = task(fired, "gone");
+    wheel.add(tick, gone);
+    wheel.remove(gone);
+  }
+  wheel.clear();
+  assertEquals([wheel.size, wheel.first], [0, Infinity]);
+  wheel.skip(1_000_000);
+  assertEquals(wheel.add(3, task(fired, "late")), 1_000_001);
+  wheel.serve(1_000_001, NOW);
+  assertEquals(fired, ["late"]);
+});
+
+Deno.test("a crowd in one tick is served whole, and its slot serves again", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  for (const tick of [7, 7 + 2048]) {
+    wheel.skip(tick - 1);
+    for (let i = 0; i < 5000; i++) wheel.add(tick, task(fired, "a"));
+    wheel.serve(tick, NOW);
+    assertEquals([fired.splice(0).length, wheel.size], [5000, 0]);
+  }
+});

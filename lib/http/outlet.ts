@@ -1,10 +1,12 @@
+import type { SharedBytes } from "./shared_bytes.ts";
+
 /** Where a body puts its bytes: its stream's controller, or what a server has put in its place. */
 export interface Outlet
   extends Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "close" | "error"> {
   /** It is done with bytes when `enqueue` returns, unless they are shared. A stream keeps them. */
   readonly copies?: boolean;
-  /** `shared`: the same array each time these bytes are sent, by whatever body; nobody writes to it. */
-  enqueue(bytes: Uint8Array, shared?: boolean): void;
+  /** `shared`: where `bytes` are from, if other bodies send them too. */
+  enqueue(bytes: Uint8Array, shared?: SharedBytes): void;
   /**
    * Wants `resume()` called once what was given has been taken. A stream pulls by itself and has no such thing; what
    * has it can be closed at once, and calls `resume()` when it has sent the end too.

@@ -2,8 +2,9 @@ import { publicError, TapError } from "../errors.ts";
 import { ENDED, PENDING, type Polled } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
 import { type DirectBody, offerDirect, type Outlet } from "../http/outlet.ts";
-import { Chunk } from "./chunk.ts";
-import { type Format, MALFORMED } from "./format.ts";
+import type { SharedBytes } from "../http/shared_bytes.ts";
+import type { Format } from "./format.ts";
+import { Gathering } from "./gathering.ts";
 import type { Generation } from "./generation.ts";
 import { type SilenceOptions, SilenceWatch, type Watched } from "./silence.ts";
 import { SplitWriter } from "./split.ts";
@@ -11,13 +12,8 @@ import { encode, SSE_KEEP_ALIVE } from "./sse.ts";
 import { torn } from "./torn.ts";
 import type { Turn } from "./turn.ts";
 
-/**
- * What one chunk may hold when tokens are ready faster than the reader takes them. With the one chunk that the
- * stream itself may queue, this bounds how far a generator can run ahead of a reader that has stopped reading: the
- * tokens of a chunk, and one that the engine may be ahead, beyond what the socket took.
- */
-export const MAX_EVENTS_PER_CHUNK = 256;
-const MAX_CHUNK_SIZE = 32_768;
+const gathering = new Gathering();
+const { chunk } = gathering;
 
 /**
  * How often a body that is woken asks whether its turn is over. An engine of promises alone wakes it for each token
@@ -50,37 +46,37 @@ export function streamBody(generation: Source, options: BodyOptions): ReadableSt
  * `resume()` instead.
  */
 class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBody, Watched {
-  /** When the last chunk was handed over. */
+  // What each token touches stands first: a thousand streams share the processor's caches.
+  #outlet!: Outlet;
+  /** No more tokens are taken. */
+  #done = false;
+  /** The turn is used up. Whoever wakes the body meanwhile, the engine or the reader, must wait for the next one. */
+  #resting = false;
+  #started = false;
+  /** Waits for `resume()`: the generation was not asked for more, since the outlet had no room for it. */
+  #starved = true;
+  /** The last chunk filled up: more was ready than it could hold. */
+  #flooded = false;
+  #splitting: SplitWriter | undefined;
+  #pumps = 0;
+  /** When the last chunk was handed over, rounded up: a whole number is kept in its place, any other in one of its own. */
   lastAt: number;
   readonly #generation: Source;
   readonly #options: BodyOptions;
-  #outlet!: Outlet;
   /**
    * Resolves the pending pull(). It is kept pending while chunks go straight to a waiting read: a stream whose pull is
    * pending does not call it again at each enqueue, which saves three promises a token. It is resolved when a chunk
    * stays in the queue, for only pull() tells that the reader has come back.
    */
   #release: (() => void) | undefined;
-  readonly #chunk = new Chunk();
-  #started = false;
-  /** Waits for `resume()`: the generation was not asked for more, since the outlet had no room for it. */
-  #starved = true;
-  /** The last chunk filled up: more was ready than it could hold. */
-  #flooded = false;
-  /** No more tokens are taken. */
-  #done = false;
   /** How the stream is to end once the reader has taken what is queued. */
   #last: (() => void) | undefined;
-  #splitting: SplitWriter | undefined;
-  #pumps = 0;
-  /** The turn is used up. Whoever wakes the body meanwhile, the engine or the reader, must wait for the next one. */
-  #resting = false;
   readonly #silence: SilenceWatch;
 
   constructor(generation: Source, options: BodyOptions) {
     this.#generation = generation;
     this.#options = options;
-    this.lastAt = options.clock.now();
+    this.lastAt = Math.ceil(options.clock.now());
     this.#silence = new SilenceWatch(this, options);
   }
 
@@ -134,13 +130,20 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     if (this.#done || this.#resting || this.#splitting?.busy) return;
     // No room: pull() comes when there is, and polls anew.
     if (this.#outlet.desiredSize! < 0) return this.#starve();
-    if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) return this.#rest();
-    const { format, clock } = this.#options;
-    // Read once for all that is taken here, if at all: a read costs as much as a token.
-    const now = at ?? clock.now();
-    const chunk = this.#chunk;
+    if (!gathering.begin(this.#pump)) return;
+    try {
+      if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) this.#rest();
+      else this.#gather(at ?? this.#options.clock.now());
+    } finally {
+      gathering.end();
+    }
+  };
+
+  /** Takes what the generation has ready, and hands it over. The time is read once for all of it, if at all. */
+  #gather(now: number): void {
+    const { format } = this.#options;
     let polled: Polled = PENDING;
-    for (let events = 0; events < MAX_EVENTS_PER_CHUNK && chunk.size < MAX_CHUNK_SIZE; events++) {
+    while (!chunk.full) {
       try {
         polled = this.#generation.poll(this.#pump, now);
       } catch (error) {
@@ -153,15 +156,13 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
       }
       if (polled === ENDED) return this.#close(format.end());
       if (polled.wire === "split") return this.#split(format.token(polled), now);
-      const bytes = polled.wire === undefined ? format.bytes?.(polled) : undefined;
-      if (bytes !== undefined) chunk.addBytes(bytes);
-      else chunk.addText(polled.wire === "malformed" ? MALFORMED : format.token(polled));
+      chunk.addToken(polled, format);
     }
     this.#write(now);
     this.#flooded = polled !== PENDING;
     // More is ready: let the outlet decide when it has room for it.
     if (this.#flooded) this.#starve();
-  };
+  }
 
   #rest(): void {
     this.#resting = true;
@@ -173,13 +174,13 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
 
   /** Hands over what the chunk holds, if anything. */
   #write(now: number): void {
-    const bytes = this.#chunk.take(this.#outlet.copies);
-    if (bytes !== undefined) this.#enqueue(bytes, now, this.#chunk.shared);
+    const bytes = chunk.take(this.#outlet.copies);
+    if (bytes !== undefined) this.#enqueue(bytes, now, chunk.shared);
   }
 
-  #enqueue(chunk: Uint8Array, now = this.#options.clock.now(), shared = false): void {
-    this.lastAt = now;
-    this.#outlet.enqueue(chunk, shared);
+  #enqueue(bytes: Uint8Array, now = this.#options.clock.now(), shared?: SharedBytes): void {
+    this.lastAt = Math.ceil(now);
+    this.#outlet.enqueue(bytes, shared);
     if (this.#outlet.desiredSize! < 0) this.#pullAgain();
   }
 
@@ -211,7 +212,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
   }
 
   #close(text: string): void {
-    this.#chunk.addText(text);
+    chunk.addText(text);
     if (this.#outlet.ask === undefined) return this.#endAfter(() => this.#outlet.close());
     // Told at once, so that the end can go out with the last event.
     this.#write(this.#options.clock.now());

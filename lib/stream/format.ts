@@ -1,5 +1,6 @@
 import type { Token } from "../engine/engine.ts";
 import type { TapError } from "../errors.ts";
+import type { SharedBytes } from "../http/shared_bytes.ts";
 
 /**
  * How one generation's tokens are written. Made anew for each stream, so it may keep state. Each method returns
@@ -9,11 +10,8 @@ export interface Format {
   /** Before the first token, once it or the end has come. */
   start?(): string;
   token(token: Token): string;
-  /**
-   * `token` as bytes, where the same bytes serve every stream; undefined where they do not. They are shared: nobody
-   * may write to them.
-   */
-  bytes?(token: Token): Uint8Array | undefined;
+  /** `token` as bytes, where the same bytes serve every stream; undefined where they do not. */
+  bytes?(token: Token): SharedBytes | undefined;
   /** The end told: what follows the last token of a generation that completed. */
   end(): string;
   /** A failure after the status is out. */

@@ -37,16 +37,16 @@ export interface GenerationObserver {
  */
 export class Generation extends PollableTokens implements Watch {
   readonly record: GenerationRecord;
-  readonly #clock: Clock;
-  readonly #observer: GenerationObserver;
-  readonly #ignoreDisconnects: boolean;
-  readonly #controller = new AbortController();
   #source: TokenSource | undefined;
+  /** Wakes the consumer that waits; kept so that an end that does not come from the engine wakes it too. */
+  #wake: Wake | undefined;
   #failure: TapError | undefined;
   /** Set when the end does not come from the engine: whoever leaves or fails it decides the outcome. */
   #stopping = false;
-  /** Wakes the consumer that waits; kept so that an end that does not come from the engine wakes it too. */
-  #wake: Wake | undefined;
+  readonly #observer: GenerationObserver;
+  readonly #clock: Clock;
+  readonly #ignoreDisconnects: boolean;
+  readonly #controller = new AbortController();
 
   constructor(
     record: GenerationRecord,

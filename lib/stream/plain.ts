@@ -1,4 +1,5 @@
 import type { Token } from "../engine/engine.ts";
+import { SharedBytes } from "../http/shared_bytes.ts";
 import type { Format } from "./format.ts";
 import { encode, SSE_DONE, sseEvent } from "./sse.ts";
 
@@ -6,7 +7,7 @@ import { encode, SSE_DONE, sseEvent } from "./sse.ts";
 const MAX_KEPT = 4096;
 const MAX_KEPT_CHARS = 32;
 
-const kept = new Map<string, Uint8Array>();
+const kept = new Map<string, SharedBytes>();
 
 /** The form of `/stream`: `data: {"token":"…"}` for each token, `data: [DONE]` at the end. */
 export const plainFormat: Format = {
@@ -19,9 +20,9 @@ export const plainFormat: Format = {
     const { text } = token;
     if (token.tokens !== 1 || token.reasoning || text.length > MAX_KEPT_CHARS) return undefined;
     let bytes = kept.get(text);
-    if (bytes === undefined) {
-      bytes = encode(plainFormat.token(token));
-      if (kept.size < MAX_KEPT) kept.set(text, bytes);
+    if (bytes === undefined && kept.size < MAX_KEPT) {
+      bytes = new SharedBytes(encode(plainFormat.token(token)));
+      kept.set(text, bytes);
     }
     return bytes;
   },

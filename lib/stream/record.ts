@@ -9,21 +9,21 @@ export type Phase = "queued" | "prefill" | "decode";
 export class GenerationRecord {
   outcome: Outcome = "running";
   phase: Phase = "queued";
-  error: ErrorCode | null = null;
   generated = 0;
   delivered = 0;
-  generatedAfterAbort = 0;
-  phaseAtAbort: Phase | null = null;
-  admittedAt: number | null = null;
   firstTokenAt: number | null = null;
   abortedAt: number | null = null;
+  /** Null once the ledger has dropped it to stay within its memory. */
+  timeline: Timeline | null = new Timeline();
+  generatedAfterAbort = 0;
+  error: ErrorCode | null = null;
+  phaseAtAbort: Phase | null = null;
+  admittedAt: number | null = null;
   endedAt: number | null = null;
   upstreamClosedAt: number | null = null;
   finishReason: FinishReason | null = null;
   /** As the engine reports it; null where our own counts are all there is. */
   usage: Usage | null = null;
-  /** Null once the ledger has dropped it to stay within its memory. */
-  timeline: Timeline | null = new Timeline();
 
   constructor(
     readonly id: string,

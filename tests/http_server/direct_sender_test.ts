@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { nextTask } from "../../lib/event_loop.ts";
 import { offerDirect, type Outlet } from "../../lib/http/outlet.ts";
 import { DirectSender } from "../../lib/http/server/direct_sender.ts";
+import { SharedBytes } from "../../lib/http/shared_bytes.ts";
 import { MemorySocket } from "./memory_socket.ts";
 import { CountingBody, HEAD, sending } from "./sending.ts";
 import { dateless, serving, settle } from "./serving.ts";
@@ -152,6 +153,42 @@ Deno.test("the body is resumed once when it has asked and the write is taken, an
   assertEquals(body.resumed, 2);
 });
 
+Deno.test("a body that asks while nothing is out is resumed as well, and once for each time it asks", async () => {
+  const { body, sender } = sending();
+  await settle();
+  for (let asked = 1; asked <= 3; asked++) {
+    sender.ask();
+    assertEquals(body.resumed, asked);
+    await settle();
+    assertEquals(body.resumed, asked + 1);
+  }
+  // What it gives between its question and the answer is taken first.
+  sender.ask();
+  sender.enqueue(encode("a"));
+  await settle();
+  assertEquals(body.resumed, 5);
+  sender.leave();
+  sender.ask();
+  await settle();
+  assertEquals(body.resumed, 5);
+});
+
+Deno.test("shared bytes of any size and number keep their own chunks", async () => {
+  const sizes = [1, 100, 70_000, 9, ...Array.from({ length: 3000 }, (_, i) => 1 + i % 60), 65_524, 65_525, 3];
+  const all = sizes.map((size, i) => new SharedBytes(encode(String.fromCharCode(97 + i % 26).repeat(size))));
+  const { socket, sender } = sending();
+  for (let round = 0; round < 2; round++) {
+    for (const shared of all) {
+      sender.enqueue(shared.bytes, shared);
+      await settle();
+    }
+  }
+  const wanted = all.map(({ bytes }) =>
+    `${bytes.length.toString(16)}\r\n${new TextDecoder().decode(bytes)}\r\n`
+  );
+  assertEquals(written(socket).slice(1), [...wanted, ...wanted]);
+});
+
 Deno.test("a write that is taken in part does not resume the body before its rest is taken", async () => {
   const { socket, body, sender } = sending();
   await settle();
@@ -276,7 +313,7 @@ Deno.test("a write that fails, or takes nothing, cancels the body once", async (
 });
 
 Deno.test("shared bytes are framed as others are each time they come, and their chunk is made once", async () => {
-  const shared = encode("token");
+  const shared = new SharedBytes(encode("token"));
   const frames: Uint8Array[] = [];
   const note = (socket: MemorySocket) => {
     const write = socket.write.bind(socket);
@@ -288,8 +325,8 @@ Deno.test("shared bytes are framed as others are each time they come, and their 
   const one = sending(note);
   const other = sending(note);
   await settle();
-  for (const [{ sender }, isShared] of [[one, true], [other, true], [one, false]] as const) {
-    sender.enqueue(shared, isShared);
+  for (const [{ sender }, told] of [[one, shared], [other, shared], [one, undefined]] as const) {
+    sender.enqueue(shared.bytes, told);
     await settle();
   }
   const frame = "5\r\ntoken\r\n";
@@ -302,7 +339,8 @@ Deno.test("an empty array writes nothing: its chunk would be the last", async ()
   const { socket, sender } = sending();
   await settle();
   sender.enqueue(new Uint8Array(0));
-  sender.enqueue(new Uint8Array(0), true);
+  const empty = new SharedBytes(new Uint8Array(0));
+  sender.enqueue(empty.bytes, empty);
   await settle();
   assertEquals([written(socket), sender.desiredSize], [[HEAD], 0]);
   const release = socket.hold();

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../lib/http/chunked.ts";
+import { SharedBytes } from "../../lib/http/shared_bytes.ts";
 import { HEAD, sending } from "../http_server/sending.ts";
 import { settle } from "../http_server/serving.ts";
 
@@ -24,7 +25,7 @@ Deno.test("whatever is enqueued, asked, held and taken in part, what arrives is 
       else if (typeof now === "object") {
         if (!closed) given.push(...now.bytes);
         if (sender.desiredSize < 0) resumes++;
-        sender.enqueue(now.bytes, now.shared);
+        sender.enqueue(now.bytes, now.shared ? new SharedBytes(now.bytes) : undefined);
       } else if (now === "settle") await settle();
       else if (now === "release") release();
       else if (now === "hold") {

@@ -33,6 +33,22 @@ Deno.test("beyond slots and queue a request is 429 with Retry-After, and works a
   assertEquals([totals.requests.failed, totals.generated.failed], [2, 0]);
 });
 
+Deno.test("a generation admitted while another ends in the middle of a chunk leaves that chunk alone", async () => {
+  // Unpaced, so that a chunk holds hundreds of tokens and the end, at which the slot goes to the next in line.
+  await using service = startService({ settings: { maxNumSeqs: 1 } });
+  const prompts = Array.from({ length: 8 }, (_, i) => `prompt ${i}`);
+  for (const version of ["1.1", "1.0"]) {
+    await Promise.all(prompts.map(async (prompt) => {
+      using client = await RawClient.open(service.port);
+      const path = `/stream?prompt=${encodeURIComponent(prompt)}&max_tokens=5100&itl_ms=0&ttft_ms=0`;
+      client.send(`GET ${path} HTTP/${version}\r\nHost: a\r\nConnection: close\r\n\r\n`);
+      await client.untilEnded();
+      const text = version === "1.1" ? client.body.text : client.text;
+      assert(joined(text) === generate(prompt, 5100).join(""), `${prompt} over HTTP/${version}`);
+    }));
+  }
+});
+
 Deno.test("silence in queue, prefill and decode is filled with comments, and the text is the same", async () => {
   await using service = startService({ settings: { maxNumSeqs: 1, keepAlive: "20ms" } });
   using first = await RawClient.open(service.port);

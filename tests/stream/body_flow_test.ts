@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Token } from "../../lib/engine/engine.ts";
 import { draw } from "../../lib/engine/hash.ts";
-import { MAX_EVENTS_PER_CHUNK as MAX_EVENTS } from "../../lib/stream/body.ts";
+import { MAX_EVENTS_PER_CHUNK as MAX_EVENTS } from "../../lib/stream/chunk.ts";
 import { Turn } from "../../lib/stream/turn.ts";
 import { ManualClock, settle } from "../helpers/manual_clock.ts";
 import { event, goRound, openBody } from "../helpers/open_body.ts";

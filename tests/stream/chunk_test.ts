@@ -1,6 +1,7 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { draw } from "../../lib/engine/hash.ts";
 import { Chunk } from "../../lib/stream/chunk.ts";
+import { SharedBytes } from "../../lib/http/shared_bytes.ts";
 import { encode } from "../../lib/stream/sse.ts";
 
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
@@ -19,7 +20,7 @@ Deno.test("text and bytes come out in the order in which they went in, whatever 
       const piece = ["a", "안녕", "🙂", ""][draw(run, 1, i) % 4];
       whole += piece;
       if (draw(run, 2, i) % 2) chunk.addText(piece);
-      else chunk.addBytes(encode(piece));
+      else chunk.addShared(new SharedBytes(encode(piece)));
     }
     assertEquals(text(chunk.take()), whole);
   }
@@ -28,22 +29,40 @@ Deno.test("text and bytes come out in the order in which they went in, whatever 
 Deno.test("the builder is empty after it was taken from", () => {
   const chunk = new Chunk();
   chunk.addText("a");
-  chunk.addBytes(encode("b"));
+  chunk.addShared(new SharedBytes(encode("b")));
   chunk.addText("c");
   assertEquals([chunk.size, text(chunk.take()), chunk.size], [3, "abc", 0]);
   assertEquals(chunk.take(), undefined);
-  chunk.addBytes(encode("d"));
+  chunk.addShared(new SharedBytes(encode("d")));
   chunk.addText("e");
   assertEquals(text(chunk.take()), "de");
 });
 
 Deno.test("bytes that stay alone are not copied, and those joined with others are not written to", () => {
   const chunk = new Chunk();
-  const shared = encode("shared");
-  chunk.addBytes(shared);
-  assertStrictEquals(chunk.take(), shared);
-  chunk.addBytes(shared);
-  chunk.addBytes(encode("!"));
+  const shared = new SharedBytes(encode("shared"));
+  chunk.addShared(shared);
+  assertStrictEquals(chunk.take(), shared.bytes);
+  assertStrictEquals(chunk.shared, shared);
+  chunk.addShared(shared);
+  chunk.addShared(new SharedBytes(encode("!")));
   assertEquals(text(chunk.take()), "shared!");
-  assertEquals(text(shared), "shared");
+  assertEquals(chunk.shared, undefined);
+  assertEquals(text(shared.bytes), "shared");
+  chunk.addShared(shared);
+  chunk.take();
+  chunk.addText("text alone");
+  chunk.take();
+  assertEquals(chunk.shared, undefined);
+});
+
+Deno.test("a chunk that was cleared is empty", () => {
+  const chunk = new Chunk();
+  chunk.addText("a");
+  chunk.addShared(new SharedBytes(encode("b")));
+  chunk.clear();
+  assertEquals([chunk.size, chunk.take()], [0, undefined]);
+  chunk.addText("a");
+  chunk.clear();
+  assertEquals([chunk.size, chunk.take()], [0, undefined]);
 });

@@ -1,4 +1,4 @@
-import { assertEquals, assertNotStrictEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { TapError } from "../../lib/errors.ts";
 import { MALFORMED } from "../../lib/stream/format.ts";
 import { plainFormat } from "../../lib/stream/plain.ts";
@@ -36,7 +36,7 @@ Deno.test("where a token has bytes that are kept, they are its event; others hav
   for (const each of [...HOSTILE, "x".repeat(32)]) {
     const token = { text: each, tokens: 1 };
     const bytes = plainFormat.bytes!(token);
-    assertEquals(new TextDecoder().decode(bytes), plainFormat.token(token));
+    assertEquals(new TextDecoder().decode(bytes?.bytes), plainFormat.token(token));
     assertStrictEquals(plainFormat.bytes!(token), bytes);
   }
   assertEquals(plainFormat.bytes!({ text: "hm", tokens: 1, reasoning: true }), undefined);
@@ -46,9 +46,7 @@ Deno.test("where a token has bytes that are kept, they are its event; others hav
 
 Deno.test("a stranger's text cannot make the kept events grow without end", () => {
   for (let i = 0; i < 10_000; i++) plainFormat.bytes!({ text: `stranger ${i}`, tokens: 1 });
-  const again = () => plainFormat.bytes!({ text: "stranger 9999", tokens: 1 });
-  assertNotStrictEquals(again(), again());
-  assertEquals(again(), again());
+  assertEquals(plainFormat.bytes!({ text: "stranger 9999", tokens: 1 }), undefined);
 });
 
 Deno.test("the end is [DONE], an error is an event named error with code and message on one line", () => {

@@ -1,0 +1,15 @@
+/**
+ * Bytes that many bodies send, together with what a server makes of them: what each stream's every token touches is to
+ * be found in one place. Nobody writes to them.
+ */
+export class SharedBytes {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+  /** The bytes as a chunk of HTTP/1.1, once a server has made it. */
+  chunk: Uint8Array | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.length = bytes.length;
+  }
+}

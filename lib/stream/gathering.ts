@@ -1,0 +1,31 @@
+import { Chunk } from "./chunk.ts";
+
+/**
+ * The one chunk of a process that bodies fill, one at a time: it is filled and handed over in one go, so a stream
+ * needs none of its own.
+ *
+ * While one body takes its tokens another may be woken: a generation that ends frees its slot, and the one it goes to
+ * may have a token at once. That body goes on when the chunk is handed over, still in the same turn.
+ */
+export class Gathering {
+  readonly chunk: Chunk = new Chunk();
+  #going = false;
+  readonly #woken: (() => void)[] = [];
+
+  /** True when the chunk is the caller's until `end()`. Otherwise `again`, which must not throw, is called later. */
+  begin(again: () => void): boolean {
+    if (this.#going) {
+      this.#woken.push(again);
+      return false;
+    }
+    this.#going = true;
+    return true;
+  }
+
+  /** What is still in the chunk was for a stream that failed, and goes to no other. */
+  end(): void {
+    this.#going = false;
+    this.chunk.clear();
+    while (this.#woken.length > 0) this.#woken.shift()!();
+  }
+}

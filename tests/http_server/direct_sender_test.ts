@@ -427,13 +427,26 @@ Deno.test("a body that is over before it is attached is served by its stream", a
   await ended;
 });
 
-Deno.test("HTTP/1.0 gets the stream as it is, and HEAD gets neither", async () => {
+Deno.test("HTTP/1.0 gets the same without chunks, ended by the connection, and HEAD gets nothing", async () => {
   const old = offered("plain");
   const { socket, ended } = serving(() => new Response(old.stream));
-  socket.send("GET / HTTP/1.0\r\n\r\n");
+  socket.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  await settle();
+  assertEquals(dateless(socket.text), "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+  const shared = new SharedBytes(encode("a"));
+  const fleeting = encode("b");
+  old.body.outlet!.enqueue(shared.bytes, shared);
+  await settle();
+  const release = socket.hold();
+  old.body.outlet!.enqueue(fleeting);
+  old.body.outlet!.enqueue(fleeting);
+  fleeting.fill(0);
+  release();
+  await settle();
+  assertEquals([socket.text.slice(-3), socket.closed], ["abb", false]);
+  old.body.outlet!.close();
   await ended;
-  assert(socket.text.endsWith("\r\n\r\nplain"), socket.text);
-  assertEquals([old.body.outlet, old.pulls()], [undefined, 1]);
+  assertEquals([socket.text.slice(-3), socket.closed, old.body.cancelled, old.pulls()], ["abb", true, 0, 0]);
 
   const head = offered("unread");
   const asked = serving(() => new Response(head.stream));
@@ -448,7 +461,9 @@ Deno.test("HTTP/1.0 gets the stream as it is, and HEAD gets neither", async () =
 Deno.test("a body that can be driven directly tells of its own failure, so it is not told again where its stream is read", async () => {
   const failing = () => {
     const stream = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
-    offerDirect(stream, new CountingBody());
+    const body = new CountingBody();
+    body.over = true;
+    offerDirect(stream, body);
     return new Response(stream, { headers: { "content-type": "text/event-stream" } });
   };
   const { socket, ended, errors } = serving(failing);

@@ -28,11 +28,11 @@ export class CountingBody implements DirectBody {
 }
 
 /** A sender that was given its head, over a connection in memory. */
-export function sending(prepare?: (socket: MemorySocket) => void) {
+export function sending(prepare?: (socket: MemorySocket) => void, chunked = true) {
   const socket = new MemorySocket();
   prepare?.(socket);
   const body = new CountingBody();
-  const sender = new DirectSender(socket, body);
+  const sender = new DirectSender(socket, body, chunked);
   const result: { whole?: boolean } = {};
   sender.send(new TextEncoder().encode(HEAD)).then((whole) => result.whole = whole);
   return { socket, body, sender, result };

@@ -6,8 +6,8 @@ import { PendingWrite, type WriteOwner } from "./pending_write.ts";
 import { closeSocket, type Socket } from "./socket.ts";
 
 /**
- * Writes a body that needs no stream: what it gives becomes a chunk and goes to the socket in the same turn, one
- * write at a time. While that write is not taken the body is told that there is no room.
+ * Writes a body that needs no stream: what it gives goes to the socket in the same turn, one write at a time. While
+ * that write is not taken the body is told that there is no room.
  */
 export class DirectSender implements Outlet, WriteOwner {
   readonly copies = true;
@@ -15,6 +15,8 @@ export class DirectSender implements Outlet, WriteOwner {
   #over = false;
   /** The last write: this sender's until it is taken. */
   #write: PendingWrite = NONE;
+  /** What the body gives becomes a chunk. Otherwise it goes out as it is, and ends with the connection. */
+  readonly #chunked: boolean;
   readonly #socket: Socket;
   readonly #body: DirectBody;
   /** Not sent yet. */
@@ -26,7 +28,8 @@ export class DirectSender implements Outlet, WriteOwner {
   #end: "none" | "due" | "out" = "none";
   #resolve!: (whole: boolean) => void;
 
-  constructor(socket: Socket, body: DirectBody) {
+  constructor(socket: Socket, body: DirectBody, chunked = true) {
+    this.#chunked = chunked;
     this.#socket = socket;
     this.#body = body;
   }
@@ -56,7 +59,8 @@ export class DirectSender implements Outlet, WriteOwner {
       this.#write.asked = true;
       return;
     }
-    this.#writeSoon(shared ? sharedFrame(shared) : this.#frames.frame(bytes));
+    if (this.#chunked) this.#writeSoon(shared ? sharedFrame(shared) : this.#frames.frame(bytes));
+    else this.#writeSoon(shared ? bytes : bytes.slice());
   }
 
   ask(): void {
@@ -73,7 +77,7 @@ export class DirectSender implements Outlet, WriteOwner {
     write.asked = true;
     if (write.begun || this.#waiting.length > 0) return;
     this.#end = "out";
-    write.bytes = joined([write.bytes, LAST_CHUNK]);
+    if (this.#chunked) write.bytes = joined([write.bytes, LAST_CHUNK]);
   }
 
   /** The connection is all that can tell the client: it ends without the last chunk. */
@@ -87,7 +91,9 @@ export class DirectSender implements Outlet, WriteOwner {
   taken(): void {
     if (this.#over) return;
     if (this.#waiting.length > 0) {
-      this.#write = PendingWrite.of(this, this.#socket, this.#frames.frame(this.#waiting.shift()!)).begin();
+      const bytes = this.#waiting.shift()!;
+      const frame = this.#chunked ? this.#frames.frame(bytes) : bytes;
+      this.#write = PendingWrite.of(this, this.#socket, frame).begin();
       this.#write.asked = true;
       return;
     }
@@ -96,7 +102,8 @@ export class DirectSender implements Outlet, WriteOwner {
         return this.#body.resume();
       case "due":
         this.#end = "out";
-        this.#writeSoon(LAST_CHUNK);
+        if (!this.#chunked && this.#head === undefined) return this.taken();
+        this.#writeSoon(this.#chunked ? LAST_CHUNK : NOTHING);
         this.#write.asked = true;
         return;
       case "out":

@@ -68,12 +68,15 @@ export class ResponseWriter {
     const reader = body.getReader();
     const direct = directBody(body);
     this.told = direct !== undefined;
-    if (direct !== undefined && !this.#exchange.old) {
-      const sender = new DirectSender(this.#socket, direct);
+    if (direct !== undefined) {
+      const { old } = this.#exchange;
+      const sender = new DirectSender(this.#socket, direct, !old);
       if (direct.attach(sender)) {
         this.#sender = sender;
-        const whole = await sender.send(responseHead(this.#response, "chunked", close));
-        return whole && !close;
+        const whole = await sender.send(
+          responseHead(this.#response, old ? "close" : "chunked", close || old),
+        );
+        return whole && !close && !old;
       }
     }
     this.#reader = reader;

@@ -152,3 +152,33 @@ Deno.test("accepts that fail are told of once in a row and tried again; one whos
   await server.shutdown();
   assertEquals(errors, [[full, "accept"], [full, "accept"]]);
 });
+
+Deno.test("for want of descriptors connections without a request make room, a running answer does not", async () => {
+  const full = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  const answer = Promise.withResolvers<void>();
+  const idle = Array.from({ length: 100 }, () => new MemorySocket());
+  const busy = new MemorySocket();
+  busy.send(GET);
+  const slow = new MemorySocket();
+  slow.send("GET / HT");
+  const last = new MemorySocket();
+  last.send(GET);
+  const results: (Error | Socket)[] = [busy, slow, ...idle, full, last];
+  const end = Promise.withResolvers<IteratorResult<Socket>>();
+  const server = new HttpServer({
+    close: () => end.resolve({ done: true, value: undefined }),
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        const result = results.shift();
+        if (result === undefined) return end.promise;
+        return result instanceof Error ? Promise.reject(result) : Promise.resolve({ value: result });
+      },
+    }),
+  }, { handler: () => answer.promise.then(() => new Response("late")), onError: () => {} });
+  await until("the last one accepted", () => results.length === 0);
+  assertEquals([busy.closed, slow.closed, idle.filter(({ closed }) => closed).length], [false, true, 63]);
+  assertEquals(idle.findIndex(({ closed }) => !closed), 63);
+  answer.resolve();
+  await until("both answers", () => [busy, last].every(({ text }) => text.endsWith("late")));
+  await server.shutdown();
+});

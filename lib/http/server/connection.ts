@@ -81,7 +81,13 @@ export class Connection {
   /** Closes it, after the response that is running if one is. */
   drain(): void {
     this.#draining = true;
+    this.closeIdle();
+  }
+
+  /** Closes it if no request is being answered; false when one is. */
+  closeIdle(): boolean {
     if (!this.#answering) this.#close();
+    return !this.#answering;
   }
 
   #within(ms: number, onOverdue = () => this.#close()): void {

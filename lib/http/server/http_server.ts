@@ -18,6 +18,12 @@ export interface HttpServerOptions extends Partial<Omit<ConnectionOptions, "hand
 /** After a failed accept, e.g. for want of descriptors: soon enough, and no spinning. */
 const ACCEPT_PAUSE_MS = 100;
 
+/** The process or the machine has no room for one more connection. */
+const FULL = /^(EMFILE|ENFILE|ENOBUFS|ENOMEM)$/;
+
+/** Connections without a request that make room then, at most: enough for a burst, and not all that clients keep. */
+const MADE_ROOM_FOR = 64;
+
 /** An accept that fails because that client has already left. Many do at once, and the next one must not wait. */
 const GONE = /^(NotConnected|ConnectionReset|ConnectionAborted)$/;
 
@@ -74,6 +80,7 @@ export class HttpServer {
         // Once for a row of failures: a lack of descriptors may last.
         if (!told) this.#options.onError(error, "accept");
         told = true;
+        if (FULL.test(String((error as { code?: unknown })?.code))) this.#makeRoom();
         await new Promise((resolve) => setTimeout(resolve, ACCEPT_PAUSE_MS));
       }
     }
@@ -93,6 +100,14 @@ export class HttpServer {
       if (this.#connections.size === 0) this.#onEmpty?.();
     });
     if (this.#draining) connection.drain();
+  }
+
+  /** Closes the connections that have been without a request the longest: who waits has more need of them. */
+  #makeRoom(): void {
+    let closed = 0;
+    for (const connection of this.#connections) {
+      if (connection.closeIdle() && ++closed === MADE_ROOM_FOR) return;
+    }
   }
 
   #expire(): void {

@@ -5,7 +5,7 @@ import { SimulatedEngine } from "./lib/engine/simulated.ts";
 import { quote, TapError } from "./lib/errors.ts";
 import { HttpServer } from "./lib/http/server/http_server.ts";
 import { lineWriter } from "./lib/lines.ts";
-import { generationLine, listeningLine, unexpectedLine } from "./lib/stream/log.ts";
+import { generationLine, listeningLine, shutdownLine, unexpectedLine } from "./lib/stream/log.ts";
 import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
 import { createApp } from "./routes/app.ts";
@@ -127,6 +127,7 @@ async function serve(settings: Settings): Promise<void> {
       stop();
       return;
     }
+    log(shutdownLine(ledger.running, settings.shutdownGrace, settings.logFormat, new Date()));
     setTimeout(() => {
       ledger.failAll(new TapError("shutting_down", "The server is shutting down."));
       setTimeout(() => Deno.exit(0), LAST_WRITES_MS);

@@ -70,6 +70,9 @@ function line(fallback: string, about: string, kind = "TEXT") {
     .default(fallback).meta({ about, kind, shown: fallback || "none" });
 }
 
+/** Tokens of prompt and answer that no limit goes beyond. */
+export const MOST_MODEL_LEN = 10_000_000;
+
 /** Every setting: its default, its bounds and what it is for. The flag is the key in kebab-case. */
 export const Settings = z.object({
   host: line("127.0.0.1", "address to listen on"),
@@ -104,14 +107,19 @@ export const Settings = z.object({
     "slots: generations in prefill or decode at once; 4 with the llama engine, where each costs memory",
   ),
   maxWaitingQueueLength: whole(0, 1_000_000, 1024, "generations that may wait for a slot; more get 429"),
-  maxModelLen: whole(2, 10_000_000, 8192, "most tokens of prompt and answer together"),
+  maxModelLen: whole(
+    2,
+    MOST_MODEL_LEN,
+    8192,
+    "most tokens of prompt and answer together; no limit of ours with the upstream engine",
+  ),
   realtime: flag(true, "false: the same model, with nothing waited for"),
   ignoreDisconnects: flag(
     false,
     "true: go on generating when the client has left (the fault, for comparison)",
   ),
   keepAlive: duration(15_000, "silence on a stream that is filled with a comment", 1),
-  stallLimit: duration(30_000, "how long a reader may take nothing before its stream is cut", 1),
+  stallLimit: duration(30_000, "how long one write to a reader may wait before its stream is cut", 1),
   bodyTimeout: duration(10_000, "time for a request's body to arrive", 1),
   maxBodyBytes: whole(1024, 1_073_741_824, 1_048_576, "largest request body in bytes"),
   shutdownGrace: duration(5_000, "after SIGTERM, how long running generations may go on"),
@@ -182,8 +190,16 @@ export function readSettings(
   }
   // Each slot of the embedded model holds a context in memory: 256 of them would take most machines down.
   if (given.engine === "llama") given.maxNumSeqs ??= "4";
+  // An upstream server knows how much its model takes; a limit of ours would cut it short.
+  if (given.engine === "upstream") given.maxModelLen ??= String(MOST_MODEL_LEN);
   const parsed = Settings.safeParse(given);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const { engine, upstreamUrl } = parsed.data;
+    if (upstreamUrl === "" || engine === "upstream") return parsed.data;
+    throw new ConfigError(
+      `${origin.upstreamUrl}: wanted --engine upstream with it, got the engine ${engine}.`,
+    );
+  }
   const issue = parsed.error.issues[0];
   const key = issue.path[0] as Key;
   throw new ConfigError(`${origin[key]}: wanted ${issue.message}, got ${quote(given[key])}.`);

@@ -19,7 +19,7 @@ export const ERROR_STATUS = {
   overloaded: 503,
   shutting_down: 503,
   upstream_timeout: 504,
-  /** The reader took nothing for the stall limit; only ever seen in a record. */
+  /** No write was taken for the stall limit; only ever seen in a record. */
   stalled: 500,
 } as const;
 

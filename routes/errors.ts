@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import { publicError, quote, TapError } from "../lib/errors.ts";
 import { openaiError } from "../lib/stream/openai_error.ts";
+import { came } from "./came.ts";
 import type { Deps, Env } from "./deps.ts";
 
 /**
@@ -55,12 +56,16 @@ export function onlyMethods(...methods: string[]): MiddlewareHandler<Env> {
   };
 }
 
-/** The hook of every validator: the first thing wrong, with its place. */
-export function refuseInvalid(result: { success: boolean; error?: readonly unknown[] }): void {
+/** The hook of every validator: the first thing wrong, with its place, what was wanted there and what came. */
+export function refuseInvalid(
+  result: { success: boolean; error?: readonly unknown[]; data?: unknown },
+): void {
   if (result.success) return;
   const issue = result.error![0] as z.core.$ZodIssue;
-  const param = issue.path?.map((step) =>
-    typeof step === "object" ? (step as { key: PropertyKey }).key : step
-  ).join(".");
-  throw new TapError("invalid_request", `${param || "request"}: ${issue.message}.`, { param: param || null });
+  const path =
+    issue.path?.map((step) => typeof step === "object" ? (step as { key: PropertyKey }).key : step) ?? [];
+  const param = path.join(".") || null;
+  const wanted = `${param ?? "request"}: ${issue.message}`;
+  const message = wanted.includes(", got ") ? wanted : `${wanted}, got ${came(result.data, issue, path)}`;
+  throw new TapError("invalid_request", `${message}.`, { param });
 }

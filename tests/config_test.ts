@@ -117,6 +117,20 @@ Deno.test("the llama engine has four slots unless told else", () => {
   assertEquals(read("--engine llama", { TOKENTAP_MAX_NUM_SEQS: "7" }).maxNumSeqs, 7);
 });
 
+Deno.test("an upstream server's model is as long as it says, unless told else", () => {
+  assertEquals(read("--engine upstream").maxModelLen, 10_000_000);
+  assertEquals(read("--engine upstream --max-model-len 4096").maxModelLen, 4096);
+  assertEquals(read("--engine simulated").maxModelLen, 8192);
+});
+
+Deno.test("the address of an upstream server without its engine is refused: its tokens would be made up", () => {
+  const url = "http://127.0.0.1:8000/v1";
+  const wanted = "wanted --engine upstream with it, got the engine simulated.";
+  assertEquals(complaint(`--upstream-url ${url}`), `--upstream-url: ${wanted}`);
+  assertEquals(complaint("", { TOKENTAP_UPSTREAM_URL: url }), `TOKENTAP_UPSTREAM_URL: ${wanted}`);
+  assertEquals(read(`--engine upstream --upstream-url ${url}`).upstreamUrl, url);
+});
+
 Deno.test("every setting has a flag and a variable that set it, and is in the help with its default", () => {
   const help = settingsHelp();
   const rows = settingRows();
@@ -128,8 +142,9 @@ Deno.test("every setting has a flag and a variable that set it, and is in the he
     const line = help.split("\n").find((each) => each.startsWith(`  ${flag} `))!;
     assertStringIncludes(line, `${about} (${shown})`);
     const value = { TIME: "3ms", N: "2000", X: "2.5", BOOL: "true" }[kind] ?? (kind.split("|")[1] ?? "word");
-    const byFlag = readSettings([flag, value], {});
-    assertEquals(byFlag[key], readSettings([], { [env]: value })[key]);
+    const engine = key === "upstreamUrl" ? ["--engine", "upstream"] : [];
+    const byFlag = readSettings([flag, value, ...engine], {});
+    assertEquals(byFlag[key], readSettings(engine, { [env]: value })[key]);
     assertEquals(String(byFlag[key]), value.replace("ms", ""), flag);
   }
 });

@@ -3,7 +3,8 @@ export interface Figures {
   /** The generator's tokens, one JSON string per line, as two processes printed them. */
   generated: [first: string, second: string];
   ttftMs: number;
-  itl: { count: number; p50: number; p99: number };
+  /** Gaps between tokens. */
+  itl: { count: number; p50: number; p99: number; max: number };
   cancel: { requested: number; generated: number };
   tokens: number;
   /** Tokens over the time from the request to the last token. */

@@ -36,10 +36,10 @@ export async function timeOneStream(
 
   const { ttftMs, endToEndMs, itlMs, tokens } = timeStream(result);
   if (ttftMs === null || endToEndMs === null) throw new Error("expected tokens with text, none had any");
-  const { p50, p99 } = distribution(itlMs) ?? { p50: NaN, p99: NaN };
+  const { p50, p99, max } = distribution(itlMs) ?? { p50: NaN, p99: NaN, max: NaN };
   return {
     ttftMs,
-    itl: { count: itlMs.length, p50, p99 },
+    itl: { count: itlMs.length, p50, p99, max },
     tokens,
     tokensPerSecond: tokens * 1000 / endToEndMs,
   };

@@ -16,10 +16,11 @@ const gathering = new Gathering();
 const { chunk } = gathering;
 
 /**
- * How often a body that is woken asks whether its turn is over. An engine of promises alone wakes it for each token
- * without ever leaving the microtask queue; asking for each would cost a paced stream more than the token.
+ * How often woken bodies ask whether their turn is over: an engine of promises alone never leaves the microtask queue,
+ * and short generations may wake each other in a row. Each time would cost a paced stream more than the token.
  */
 const PUMPS_PER_LOOK = 16;
+let pumps = 0;
 
 /** What a body is made of: one generation, or several as one. */
 type Source = Pick<Generation, "poll" | "abort" | "fail">;
@@ -58,7 +59,6 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
   /** The last chunk filled up: more was ready than it could hold. */
   #flooded = false;
   #splitting: SplitWriter | undefined;
-  #pumps = 0;
   /** When the last chunk was handed over, rounded up: a whole number is kept in its place, any other in one of its own. */
   lastAt: number;
   readonly #generation: Source;
@@ -120,7 +120,10 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
   }
 
   stalled(): void {
-    const error = new TapError("stalled", `The reader took nothing for ${this.#options.stallMs / 1000} s.`);
+    const error = new TapError(
+      "stalled",
+      `No write was taken for ${this.#options.stallMs / 1000} s: the reader reads nothing, or too slowly.`,
+    );
     this.#finish();
     this.#generation.fail(error);
     this.#outlet.error(torn(error));
@@ -132,7 +135,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     if (this.#outlet.desiredSize! < 0) return this.#starve();
     if (!gathering.begin(this.#pump)) return;
     try {
-      if (++this.#pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) this.#rest();
+      if (++pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) this.#rest();
       else this.#gather(at ?? this.#options.clock.now());
     } finally {
       gathering.end();

@@ -10,6 +10,7 @@ import { Chunk } from "./chunk.ts";
 export class Gathering {
   readonly chunk: Chunk = new Chunk();
   #going = false;
+  #waking = false;
   readonly #woken: (() => void)[] = [];
 
   /** True when the chunk is the caller's until `end()`. Otherwise `again`, which must not throw, is called later. */
@@ -26,6 +27,16 @@ export class Gathering {
   end(): void {
     this.#going = false;
     this.chunk.clear();
-    while (this.#woken.length > 0) this.#woken.shift()!();
+    if (this.#woken.length > 0 && !this.#waking) this.#wakeAll();
+  }
+
+  /** A loop, not a recursion: each of a long queue may end at once and wake the next. */
+  #wakeAll(): void {
+    this.#waking = true;
+    try {
+      while (this.#woken.length > 0) this.#woken.shift()!();
+    } finally {
+      this.#waking = false;
+    }
   }
 }

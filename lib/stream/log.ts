@@ -15,6 +15,15 @@ export function listeningLine(url: string, engine: string, format: LogFormat, at
   return line("listening", { url, engine }, format, at);
 }
 
+/** The line that says what a shutdown waits for, and how long at most (milliseconds). */
+export function shutdownLine(running: number, graceMs: number, format: LogFormat, at: Date): string {
+  if (format === "json") return line("shutting_down", { running, grace_ms: graceMs }, format, at);
+  const what = running === 1 ? "one generation has" : `${running} generations have`;
+  return `Tokentap shuts down when ${what} ended, in ${
+    graceMs / 1000
+  } s at most; a second signal stops it at once`;
+}
+
 /** One line for a throw that nobody expected. The text of the error is for the log only, and kept to one line. */
 export function unexpectedLine(id: string, error: unknown, format: LogFormat, at: Date): string {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);

@@ -7,7 +7,7 @@ export interface SilenceOptions {
   clock: Clock;
   /** Silence after which a comment is written, in milliseconds. */
   keepAliveMs: number;
-  /** How long a reader may take nothing before the stream is torn down, in milliseconds. */
+  /** How long one write may wait for the reader before the stream is torn down, in milliseconds. */
   stallMs: number;
 }
 

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { MOST_MODEL_LEN } from "../../lib/config.ts";
 import type { Deps, Env } from "../deps.ts";
 import { onlyMethods } from "../errors.ts";
 import { modelFor, servedModel } from "./served_model.ts";
@@ -12,7 +13,10 @@ export function modelsRoutes(deps: Deps): Hono<Env> {
     object: "model",
     created,
     owned_by: "tokentap",
-    max_model_len: Math.min(settings.maxModelLen, engine.contextLength ?? Infinity),
+    // Not known of an upstream server's model, unless a limit was set.
+    ...(engine.remote && settings.maxModelLen === MOST_MODEL_LEN
+      ? {}
+      : { max_model_len: Math.min(settings.maxModelLen, engine.contextLength ?? Infinity) }),
   });
   return new Hono<Env>()
     .get("/v1/models", (c) => c.json({ object: "list", data: [model(servedModel(deps))] }))

@@ -6,7 +6,7 @@ import { rawServer, type Script, SSE_HEAD } from "../helpers/raw_server.ts";
 const FIGURES: Figures = {
   generated: ['"a"\n', '"a"\n'],
   ttftMs: 203.4,
-  itl: { count: 99, p50: 20.00049, p99: 21.5 },
+  itl: { count: 99, p50: 20.00049, p99: 21.5, max: 30 },
   cancel: { requested: 100, generated: 6 },
   tokens: 100,
   tokensPerSecond: 45.67891,
@@ -32,7 +32,7 @@ Deno.test("each broken bound is named with what came, and none when all hold", (
     [{ generated: ["", ""] }, "empty"],
     [{ ttftMs: 3000 }, "it is 3000"],
     [{ ttftMs: 0 }, "it is 0"],
-    [{ itl: { count: 18, p50: 1, p99: 1 } }, "it is 18"],
+    [{ itl: { count: 18, p50: 1, p99: 1, max: 1 } }, "it is 18"],
     [{ cancel: { requested: 100, generated: 31 } }, "it is 31"],
     [{ cancel: { requested: 20, generated: 6 } }, "recorded 20"],
   ];

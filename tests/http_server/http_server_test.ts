@@ -4,6 +4,7 @@ import type { Failure, Handler } from "../../lib/http/server/connection.ts";
 import type { Socket } from "../../lib/http/server/socket.ts";
 import { RawClient } from "../helpers/sockets.ts";
 import { MemorySocket } from "./memory_socket.ts";
+import { settle } from "./serving.ts";
 import { until } from "../helpers/until.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -153,32 +154,57 @@ Deno.test("accepts that fail are told of once in a row and tried again; one whos
   assertEquals(errors, [[full, "accept"], [full, "accept"]]);
 });
 
-Deno.test("for want of descriptors connections without a request make room, a running answer does not", async () => {
+Deno.test("for want of descriptors the connections that are idle the longest make room, and no other does", async () => {
+  let time = 0;
   const full = Object.assign(new Error("too many open files"), { code: "EMFILE" });
   const answer = Promise.withResolvers<void>();
-  const idle = Array.from({ length: 100 }, () => new MemorySocket());
-  const busy = new MemorySocket();
-  busy.send(GET);
-  const slow = new MemorySocket();
-  slow.send("GET / HT");
-  const last = new MemorySocket();
-  last.send(GET);
-  const results: (Error | Socket)[] = [busy, slow, ...idle, full, last];
+  const many = (n: number, sent = "") =>
+    Array.from({ length: n }, () => {
+      const socket = new MemorySocket();
+      socket.send(sent);
+      return socket;
+    });
+  const [old, busy, begun, young, last] = [
+    many(70),
+    many(3, GET),
+    many(3, "GET / HT"),
+    many(3),
+    many(1, GET),
+  ];
+  // One that is older, but has just had its answer, and one that has waited longest of all.
+  const [served, longest] = [new MemorySocket(), new MemorySocket()];
+  const later = (ms: number) => () => void (time = ms);
+  const results: (Error | Socket | (() => void))[] = [
+    ...[served, longest, ...old.slice(0, 35), later(500), ...old.slice(35), ...busy, ...begun, later(1500)],
+    ...[() => served.send("GET /now HTTP/1.1\r\nHost: a\r\n\r\n"), ...young, full, ...last],
+  ];
   const end = Promise.withResolvers<IteratorResult<Socket>>();
   const server = new HttpServer({
     close: () => end.resolve({ done: true, value: undefined }),
     [Symbol.asyncIterator]: () => ({
-      next: () => {
-        const result = results.shift();
-        if (result === undefined) return end.promise;
-        return result instanceof Error ? Promise.reject(result) : Promise.resolve({ value: result });
+      next: async (): Promise<IteratorResult<Socket>> => {
+        for (;;) {
+          const result = results.shift();
+          await settle();
+          if (result === undefined) return await end.promise;
+          if (result instanceof Error) throw result;
+          if (typeof result === "object") return { done: false, value: result };
+          result();
+        }
       },
     }),
-  }, { handler: () => answer.promise.then(() => new Response("late")), onError: () => {} });
+  }, {
+    now: () => time,
+    handler: (request) =>
+      request.url.endsWith("/now") ? new Response("now") : answer.promise.then(() => new Response("late")),
+    onError: () => {},
+  });
   await until("the last one accepted", () => results.length === 0);
-  assertEquals([busy.closed, slow.closed, idle.filter(({ closed }) => closed).length], [false, true, 63]);
-  assertEquals(idle.findIndex(({ closed }) => !closed), 63);
+  assertEquals(served.text.endsWith("now"), true);
+  const closed = (sockets: MemorySocket[]) => sockets.map((socket) => socket.closed);
+  assertEquals(closed([longest, served, ...busy, ...begun, ...young]), [true, ...Array(10).fill(false)]);
+  assertEquals(closed(old), old.map((_, i) => i < 63));
   answer.resolve();
-  await until("both answers", () => [busy, last].every(({ text }) => text.endsWith("late")));
+  await until("all answers", () => [...busy, ...last].every(({ text }) => text.endsWith("late")));
   await server.shutdown();
 });

@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertGreaterOrEqual, assertLessOrEqual, assertMatch } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreaterOrEqual,
+  assertLessOrEqual,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { dataLines, RawClient } from "../helpers/sockets.ts";
 import { runMain, spawnService } from "../helpers/spawned_service.ts";
 import { until } from "../helpers/until.ts";
@@ -80,6 +87,7 @@ Deno.test("S9: at SIGTERM what ends within the grace completes, the rest is told
     assert(!text.includes("[DONE]"));
     assertEquals(terminated, true);
   }
+  assertStringIncludes(service.stdout(), "shuts down when 3 generations have ended, in 5 s at most");
   assertEquals(service.stderr(), "");
 });
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { Gathering } from "../../lib/stream/gathering.ts";
 
 Deno.test("who begins while another gathers goes on when that one has ended, in the order of asking", () => {
@@ -27,4 +27,28 @@ Deno.test("what one left in the chunk is not there for the next", () => {
   gathering.begin(() => {});
   assertEquals([gathering.chunk.size, gathering.chunk.take()], [0, undefined]);
   gathering.end();
+});
+
+Deno.test("a long queue in which each wakes the next is a loop, and one that throws leaves none waiting for ever", () => {
+  const gathering = new Gathering();
+  let begun = 0;
+  const go = () => {
+    if (!gathering.begin(go)) return;
+    // Asked for while this one gathers, like a body that a freed slot wakes.
+    if (++begun < 100_000) go();
+    gathering.end();
+  };
+  go();
+  assertEquals(begun, 100_000);
+
+  const went: string[] = [];
+  gathering.begin(() => {});
+  gathering.begin(() => {
+    throw new Error("woken");
+  });
+  gathering.begin(() => went.push("behind it"));
+  assertThrows(() => gathering.end(), Error, "woken");
+  gathering.begin(() => {});
+  gathering.end();
+  assertEquals(went, ["behind it"]);
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { generationLine, listeningLine, unexpectedLine } from "../../lib/stream/log.ts";
+import { generationLine, listeningLine, shutdownLine, unexpectedLine } from "../../lib/stream/log.ts";
 import { GenerationRecord } from "../../lib/stream/record.ts";
 
 const at = new Date("2026-01-02T03:04:05.678Z");
@@ -89,4 +89,17 @@ Deno.test("the first line tells the address, in text or in JSON like every other
   );
   const { event, url, engine } = JSON.parse(listeningLine("http://[::1]:1", "simulated", "json", at));
   assertEquals([event, url, engine], ["listening", "http://[::1]:1", "simulated"]);
+});
+
+Deno.test("the line of a shutdown says what it waits for and how long at most", () => {
+  assertEquals(
+    shutdownLine(1, 5000, "text", at),
+    "Tokentap shuts down when one generation has ended, in 5 s at most; a second signal stops it at once",
+  );
+  assertEquals(
+    shutdownLine(12, 500, "text", at),
+    "Tokentap shuts down when 12 generations have ended, in 0.5 s at most; a second signal stops it at once",
+  );
+  const { event, running, grace_ms } = JSON.parse(shutdownLine(12, 500, "json", at));
+  assertEquals([event, running, grace_ms], ["shutting_down", 12, 500]);
 });

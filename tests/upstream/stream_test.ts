@@ -72,6 +72,21 @@ Deno.test("a character sent in two halves is delivered whole, once", async () =>
   assertEquals([record.generated, record.delivered], [2, 2]);
 });
 
+Deno.test("half a character that finds no other half is one U+FFFD, wherever it stands", async () => {
+  const said = ["a\\ud83d", "b", "\\ude42c", "d\\ud83de", "\\ud83d", "\\ud83d", "\\ude42"];
+  const { text, record } = await through(
+    stream([
+      ...said.map((content) => event(`{"choices":[{"delta":{"content":"${content}"}}]}`)),
+      event('{"choices":[{"delta":{"reasoning_content":"\\ude42"}}]}'),
+      finish(),
+      DONE,
+    ]),
+  );
+  assertEquals(joined(text), "a\ufffdb\ufffdcd\ufffde\ufffd🙂");
+  assertEquals(text.isWellFormed() && !/\\ud[89a-f]/i.test(text), true);
+  assertEquals(record.outcome, "completed");
+});
+
 const BROKEN: Record<string, { script: Script; message: string }> = {
   "an error chunk and [DONE]": {
     script: stream([

@@ -20,7 +20,7 @@ export class TokenQueue {
   }
 
   thought(text: string, tokens: number): void {
-    this.#tokens.push({ text, tokens, reasoning: true });
+    this.#tokens.push({ text: text.toWellFormed(), tokens, reasoning: true });
   }
 
   /** A pair of surrogates sent in two deltas is one character: its first half waits for the second. */
@@ -39,7 +39,8 @@ export class TokenQueue {
         return;
       }
     }
-    this.#tokens.push({ text, tokens });
+    // A half that is left has no other half: it would be text that is not UTF-8.
+    this.#tokens.push({ text: text.toWellFormed(), tokens });
   }
 
   /** No second half will come. */

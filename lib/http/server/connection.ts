@@ -32,12 +32,14 @@ const BLANK_LINE = [13, 10];
 
 /** One connection: its requests one after the other, until either side ends it. */
 export class Connection {
+  /** Since when it has waited for a request of which nothing has come; undefined while it does not. */
+  idleSince: number | undefined;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #inbox: Inbox;
   /** When what is waited for is overdue. */
   #deadline = Infinity;
-  #onOverdue = () => this.#close();
+  #onOverdue = () => this.close();
   #answering = false;
   #handling = false;
   #writer: ResponseWriter | undefined;
@@ -58,7 +60,7 @@ export class Connection {
       // Who ends the sending direction alone still gets an answer that is there at once; nobody can tell that from
       // leaving, so no more than that is waited for.
       if (this.#handling) await new Promise((resolve) => setTimeout(resolve));
-      this.#close();
+      this.close();
       this.#leave?.();
     });
     try {
@@ -67,7 +69,7 @@ export class Connection {
       if (error instanceof Refusal) await this.#refuse(error);
       else if (!this.#closed) this.#options.onError(error, "handler");
     }
-    this.#close();
+    this.close();
     await filling;
   }
 
@@ -81,23 +83,18 @@ export class Connection {
   /** Closes it, after the response that is running if one is. */
   drain(): void {
     this.#draining = true;
-    this.closeIdle();
+    if (!this.#answering) this.close();
   }
 
-  /** Closes it if no request is being answered; false when one is. */
-  closeIdle(): boolean {
-    if (!this.#answering) this.#close();
-    return !this.#answering;
-  }
-
-  #within(ms: number, onOverdue = () => this.#close()): void {
+  #within(ms: number, onOverdue = () => this.close()): void {
     this.#deadline = this.#options.now() + ms;
     this.#onOverdue = onOverdue;
   }
 
-  #close(): void {
+  close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.idleSince = undefined;
     this.#inbox.end();
     closeSocket(this.#socket);
   }
@@ -120,6 +117,7 @@ export class Connection {
     const inbox = this.#inbox;
     const scan = new HeadScan();
     this.#within(idleMs);
+    this.idleSince = this.#options.now();
     let begun = false;
     let late = false;
     while (!inbox.ended && !this.#draining) {
@@ -132,6 +130,7 @@ export class Connection {
       }
       if (!begun && bytes.length > 0 && (bytes[0] !== 13 || bytes.length > 1)) {
         begun = true;
+        this.idleSince = undefined;
         this.#within(headMs, () => {
           late = true;
           inbox.wake();
@@ -232,7 +231,7 @@ export class Connection {
     this.#within(this.#options.headMs);
     await writeAll(this.#socket, refusal.bytes()).catch(() => {});
     await this.#linger();
-    this.#close();
+    this.close();
   }
 
   /**

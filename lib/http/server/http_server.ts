@@ -23,6 +23,8 @@ const FULL = /^(EMFILE|ENFILE|ENOBUFS|ENOMEM)$/;
 
 /** Connections without a request that make room then, at most: enough for a burst, and not all that clients keep. */
 const MADE_ROOM_FOR = 64;
+/** Only those that have waited this long: the request of one that has just come may not have been read yet. */
+const IDLE_MS = 1000;
 
 /** An accept that fails because that client has already left. Many do at once, and the next one must not wait. */
 const GONE = /^(NotConnected|ConnectionReset|ConnectionAborted)$/;
@@ -104,10 +106,10 @@ export class HttpServer {
 
   /** Closes the connections that have been without a request the longest: who waits has more need of them. */
   #makeRoom(): void {
-    let closed = 0;
-    for (const connection of this.#connections) {
-      if (connection.closeIdle() && ++closed === MADE_ROOM_FOR) return;
-    }
+    const before = this.#options.now() - IDLE_MS;
+    const idle = [...this.#connections].filter(({ idleSince = Infinity }) => idleSince <= before);
+    idle.sort((a, b) => a.idleSince! - b.idleSince!);
+    for (const connection of idle.slice(0, MADE_ROOM_FOR)) connection.close();
   }
 
   #expire(): void {

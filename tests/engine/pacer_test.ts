@@ -36,7 +36,15 @@ Deno.test("a pacer says that it is firing while it does, and at no other time", 
   const { timers, pacer, task } = setUp();
   const seen = [pacer.firing];
   pacer.at(10, task("a", () => seen.push(pacer.firing)));
-  pacer.at(20, task("b", () => seen.push(pacer.firing)));
+  const taken = task("taken back");
+  pacer.at(
+    20,
+    task("b", () => {
+      pacer.at(30, taken);
+      pacer.cancel(taken);
+      seen.push(pacer.firing);
+    }),
+  );
   seen.push(pacer.firing);
   drain(timers);
   seen.push(pacer.firing);
@@ -50,6 +58,17 @@ Deno.test("no task fires before its deadline, at whatever fraction of a millisec
   drain(timers);
   assertEquals(fired.length, dues.length);
   for (const [due, at] of fired) assertGreaterOrEqual(at, Number(due));
+});
+
+Deno.test("a clock that was idle is as exact as a busy one, for whatever is asked first", () => {
+  for (const ahead of [0, 0.01, 0.1, 0.2, 1, 300]) {
+    const { timers, pacer, fired, task } = setUp();
+    timers.time = 100.05;
+    pacer.at(100.05 + ahead, task("first"));
+    timers.fire();
+    assertEquals(fired.length, 1);
+    assertLessOrEqual(fired[0][1] - (100.05 + ahead), 0.125);
+  }
 });
 
 Deno.test("a timer that wakes early fires nothing and is set again for the rest", () => {

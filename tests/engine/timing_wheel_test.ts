@@ -140,3 +140,55 @@ Deno.test("a crowd in one tick is served whole, and its slot serves again", () =
     assertEquals([fired.splice(0).length, wheel.size], [5000, 0]);
   }
 });
+
+Deno.test("a far task and a near one of the same slot are not taken for each other", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  const near = task(fired, "near");
+  const far = task(fired, "far");
+  wheel.add(10, near);
+  wheel.add(10 + 2 * 2048, far);
+  wheel.remove(far);
+  wheel.serve(10, NOW);
+  assertEquals([fired.splice(0), wheel.size], [["near"], 0]);
+  wheel.serve(10 + 2 * 2048, NOW);
+  assertEquals(fired, []);
+});
+
+Deno.test("far tasks of one tick can be removed in any order, and the others still fire", () => {
+  for (let run = 0; run < 24; run++) {
+    const wheel = new TimingWheel();
+    const fired: string[] = [];
+    const tasks = [..."abcd"].map((name) => task(fired, name));
+    for (const each of tasks) wheel.add(50_000, each);
+    const gone = new Set<number>();
+    for (let i = 0; i < 3; i++) {
+      const chosen = draw(run, 1, i) % 4;
+      wheel.remove(tasks[chosen]);
+      gone.add(chosen);
+    }
+    wheel.serve(50_000, NOW);
+    assertEquals(fired.sort().join(""), [..."abcd"].filter((_, i) => !gone.has(i)).join(""));
+  }
+});
+
+Deno.test("in one tick those that have waited from afar fire before those that came when it was near", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  wheel.add(5000, task(fired, "from afar"));
+  wheel.add(4000, task(fired, "before"));
+  wheel.serve(4000, NOW);
+  wheel.add(5000, task(fired, "near"));
+  wheel.serve(5000, NOW);
+  assertEquals(fired, ["before", "from afar", "near"]);
+});
+
+Deno.test("ticks are not passed over while a near task waits in one of them", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  wheel.add(10, task(fired, "waiting"));
+  wheel.skip(500);
+  assertEquals(wheel.add(20, task(fired, "added")), 20);
+  wheel.serve(20, NOW);
+  assertEquals(fired, ["waiting", "added"]);
+});

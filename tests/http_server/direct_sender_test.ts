@@ -154,7 +154,7 @@ Deno.test("the body is resumed once when it has asked and the write is taken, an
 });
 
 Deno.test("a body that asks while nothing is out is resumed as well, and once for each time it asks", async () => {
-  const { body, sender } = sending();
+  const { socket, body, sender } = sending();
   await settle();
   for (let asked = 1; asked <= 3; asked++) {
     sender.ask();
@@ -167,10 +167,18 @@ Deno.test("a body that asks while nothing is out is resumed as well, and once fo
   sender.enqueue(encode("a"));
   await settle();
   assertEquals(body.resumed, 5);
+  const release = socket.hold();
+  sender.ask();
+  sender.enqueue(encode("b"));
+  await settle();
+  assertEquals(body.resumed, 5);
+  release();
+  await settle();
+  assertEquals(body.resumed, 6);
   sender.leave();
   sender.ask();
   await settle();
-  assertEquals(body.resumed, 5);
+  assertEquals(body.resumed, 6);
 });
 
 Deno.test("shared bytes of any size and number keep their own chunks", async () => {
@@ -447,6 +455,13 @@ Deno.test("HTTP/1.0 gets the same without chunks, ended by the connection, and H
   old.body.outlet!.close();
   await ended;
   assertEquals([socket.text.slice(-3), socket.closed, old.body.cancelled, old.pulls()], ["abb", true, 0, 0]);
+  assertEquals(socket.writes.filter(({ length }) => length === 0), []);
+
+  const short = sending(undefined, false);
+  short.sender.enqueue(encode("c"));
+  short.sender.close();
+  await settle();
+  assertEquals([written(short.socket), short.result.whole, short.body.resumed], [[HEAD, "c"], true, 2]);
 
   const head = offered("unread");
   const asked = serving(() => new Response(head.stream));

@@ -49,9 +49,8 @@ export class PendingWrite {
   }
 
   readonly #onTaken = (count: number): void => {
-    const { owner, bytes } = this;
-    if (count !== bytes.length && owner !== undefined) return this.#part(owner, count);
-    const { asked } = this;
+    const { owner, bytes, asked } = this;
+    if (count !== bytes.length) return this.#part(count);
     this.#over();
     if (asked) owner?.taken();
   };
@@ -62,11 +61,8 @@ export class PendingWrite {
     owner?.lost();
   };
 
-  #part(owner: WriteOwner, count: number): void {
-    if (count <= 0) {
-      this.#over();
-      return owner.lost();
-    }
+  #part(count: number): void {
+    if (count <= 0) return this.#onLost();
     this.bytes = this.bytes.subarray(count);
     this.begin();
   }

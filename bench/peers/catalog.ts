@@ -1,3 +1,4 @@
+import config from "../../deno.json" with { type: "json" };
 import { type Launch, runToEnd } from "./process.ts";
 
 export type Launcher = (port: number) => Launch;
@@ -15,6 +16,8 @@ export const OURS = "tokentap";
 
 const PYTHON = "/usr/bin/python3";
 const MAIN = here("../../main.ts");
+/** `run` and its flags, as `deno task serve` has them. */
+const SERVE = config.tasks.serve.command.split(" ").slice(1, -1);
 
 function here(path: string): string {
   return new URL(path, import.meta.url).pathname;
@@ -28,12 +31,11 @@ export const PEERS: Peer[] = [
       await Deno.stat(MAIN).catch(() => {
         throw new Error("main.ts is not there");
       });
-      const permissions = ["--allow-net", "--allow-env", "--allow-read"];
       // A slot for every stream, because no peer has a queue.
       const settings = ["--max-num-seqs", "4096"];
       return (port) => ({
         command: Deno.execPath(),
-        args: ["run", ...permissions, MAIN, "--port", `${port}`, ...settings],
+        args: [...SERVE, MAIN, "--port", `${port}`, ...settings],
       });
     },
   },

@@ -1,4 +1,3 @@
-import config from "../../deno.json" with { type: "json" };
 import { type Launch, runToEnd } from "./process.ts";
 
 export type Launcher = (port: number) => Launch;
@@ -16,8 +15,14 @@ export const OURS = "tokentap";
 
 const PYTHON = "/usr/bin/python3";
 const MAIN = here("../../main.ts");
+
 /** `run` and its flags, as `deno task serve` has them. */
-const SERVE = config.tasks.serve.command.split(" ").slice(1, -1);
+async function serveFlags(): Promise<string[]> {
+  const { tasks } = JSON.parse(
+    await Deno.readTextFile(here("../../deno.json")),
+  );
+  return tasks.serve.command.split(" ").slice(1, -1);
+}
 
 function here(path: string): string {
   return new URL(path, import.meta.url).pathname;
@@ -31,11 +36,12 @@ export const PEERS: Peer[] = [
       await Deno.stat(MAIN).catch(() => {
         throw new Error("main.ts is not there");
       });
+      const serve = await serveFlags();
       // A slot for every stream, because no peer has a queue.
       const settings = ["--max-num-seqs", "4096"];
       return (port) => ({
         command: Deno.execPath(),
-        args: [...SERVE, MAIN, "--port", `${port}`, ...settings],
+        args: [...serve, MAIN, "--port", `${port}`, ...settings],
       });
     },
   },
@@ -75,9 +81,14 @@ export const PEERS: Peer[] = [
     async prepare() {
       await found("go", ["version"], "golang-go");
       const folder = await Deno.makeTempDir({ prefix: "peers-go-" });
-      addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+      addEventListener(
+        "unload",
+        () => Deno.removeSync(folder, { recursive: true }),
+      );
       const binary = `${folder}/server`;
-      await runToEnd("go", ["build", "-o", binary, "server.go"], { cwd: here("./servers") });
+      await runToEnd("go", ["build", "-o", binary, "server.go"], {
+        cwd: here("./servers"),
+      });
       return (port) => ({
         command: binary,
         args: ["-port", `${port}`, "-words", here("./servers/words.json")],

@@ -2,14 +2,11 @@ import { z } from "zod";
 import { number, readOptions, whole } from "../options.ts";
 import { PEERS } from "./catalog.ts";
 
-export const HELP =
-  `Measures this server beside what a user would pick instead, on the same work.
+export const HELP = `Measures this server beside what a user would pick instead, on the same work.
 
   deno task bench:peers [options]
 
-  --only A,B         only these servers: ${
-    PEERS.map((peer) => peer.name).join(", ")
-  }
+  --only A,B         only these servers: ${PEERS.map((peer) => peer.name).join(", ")}
   --jobs A,B         paced, unpaced (both)
   --rounds N         rounds, the order reversed in every second one (3)
   --streams A,B      streams of the paced job; several numbers make a sweep (1000)
@@ -31,21 +28,14 @@ export const HELP =
 const MOST = 20_000;
 
 const names = PEERS.map((peer) => peer.name);
-const list = (text: string) =>
-  text.split(",").map((item) => item.trim()).filter((item) => item !== "");
+const list = (text: string) => text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 const listOf = <T>(item: z.ZodType<T, string>, wanted: string) =>
   z.string().transform(list).pipe(z.array(item).min(1, wanted));
 const counts = `whole numbers from 1 to ${MOST}, separated by commas`;
 
 const Options = z.object({
-  only: listOf(
-    z.enum(names, { error: `names out of ${names.join(", ")}` }),
-    "a name",
-  ).default(names),
-  jobs: listOf(
-    z.enum(["paced", "unpaced"], { error: "paced, unpaced" }),
-    "a job",
-  ).default([
+  only: listOf(z.enum(names, { error: `names out of ${names.join(", ")}` }), "a name").default(names),
+  jobs: listOf(z.enum(["paced", "unpaced"], { error: "paced, unpaced" }), "a job").default([
     "paced",
     "unpaced",
   ]),
@@ -57,9 +47,7 @@ const Options = z.object({
   readers: whole(1, MOST).default(32),
   tokens: whole(1, 8000).default(500),
   "unpaced-seconds": number(0.5, 3600).default(4),
-  transport: z.enum(["auto", "epoll", "sockets"], {
-    error: "auto, epoll or sockets",
-  }).default("auto"),
+  transport: z.enum(["auto", "epoll", "sockets"], { error: "auto, epoll or sockets" }).default("auto"),
   json: z.string().min(1, "a file").default("metrics/peers.json"),
   url: z.url("a URL").transform((url) => new URL(url)).refine(
     (url) => ["127.0.0.1", "localhost"].includes(url.hostname),

@@ -83,9 +83,7 @@ export async function runToEnd(
   if (output.success) return text(output.stdout);
   const why = text(output.stderr) || text(output.stdout);
   throw new Error(
-    `${command} ${args.join(" ")} exited with ${output.code}: ${
-      why.slice(-500)
-    }`,
+    `${command} ${args.join(" ")} exited with ${output.code}: ${why.slice(-500)}`,
   );
 }
 
@@ -108,9 +106,7 @@ function freePort(): Promise<number> {
     probe.listen(0, "127.0.0.1", () => {
       const address = probe.address();
       probe.close(() =>
-        typeof address === "object" && address
-          ? resolve(address.port)
-          : reject(new Error("no port"))
+        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port"))
       );
     });
   });

@@ -16,12 +16,10 @@ interface Column {
   ratio?: true;
 }
 
-const paced =
-  (take: (result: PacedResult) => number | null | undefined) =>
-  (result: Result) => result.kind === "paced" ? take(result) ?? null : null;
-const unpaced =
-  (take: (result: UnpacedResult) => number | null | undefined) =>
-  (result: Result) => result.kind === "unpaced" ? take(result) ?? null : null;
+const paced = (take: (result: PacedResult) => number | null | undefined) => (result: Result) =>
+  result.kind === "paced" ? take(result) ?? null : null;
+const unpaced = (take: (result: UnpacedResult) => number | null | undefined) => (result: Result) =>
+  result.kind === "unpaced" ? take(result) ?? null : null;
 const percent = (share: number | null) => share === null ? null : share * 100;
 
 const COMMON: Column[] = [
@@ -132,9 +130,7 @@ export function summaryTable(runs: Run[], reference: string): string {
     summaries.length > 1;
   const cell = (summary: Summary, { title, digits, ratio }: Column) => {
     const figure = shown(summary.medians[title], digits);
-    return ratio && compared
-      ? `${figure} (${shown(summary.ratios[title], 2)})`
-      : figure;
+    return ratio && compared ? `${figure} (${shown(summary.ratios[title], 2)})` : figure;
   };
   return textTable([
     ["server", ...columns.map(({ title }) => title)],
@@ -152,9 +148,8 @@ const DISTURBED_SHARE = 0.2;
  * is kept waiting finds more tokens due at each wake-up and so looks cheaper per token.
  */
 export function disturbance(runs: Run[]): string {
-  const disturbed =
-    runs.filter(({ result }) => (result.otherCpuShare ?? 0) > DISTURBED_SHARE)
-      .length;
+  const disturbed = runs.filter(({ result }) => (result.otherCpuShare ?? 0) > DISTURBED_SHARE)
+    .length;
   if (disturbed === 0) return "";
   const limit = DISTURBED_SHARE * 100;
   return `disturbed: in ${disturbed} of ${runs.length} runs other processes used more than ${limit} % of a core`;
@@ -165,9 +160,7 @@ export function runLine({ peer, round, result }: Run): string {
   const figures = COLUMNS[result.kind].map(({ title, value, digits }) =>
     `${title} ${shown(value(result), digits)}`
   );
-  const errors = result.errors.length > 0
-    ? `\n    problems: ${result.errors.join("; ")}`
-    : "";
+  const errors = result.errors.length > 0 ? `\n    problems: ${result.errors.join("; ")}` : "";
   return `  round ${round} ${peer}: ${figures.join(", ")}${errors}`;
 }
 
@@ -175,9 +168,7 @@ function median(values: (number | null)[]): number | null {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
   if (known.length === 0) return null;
   const middle = known.length >> 1;
-  return known.length % 2 === 1
-    ? known[middle]
-    : (known[middle - 1] + known[middle]) / 2;
+  return known.length % 2 === 1 ? known[middle] : (known[middle - 1] + known[middle]) / 2;
 }
 
 function divide(value: number | null, base: number | null): number | null {

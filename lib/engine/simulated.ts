@@ -14,7 +14,7 @@ export class SimulatedEngine implements Engine {
   readonly #batch: Batch;
 
   constructor(options: SimulatedOptions, clock: Clock) {
-    this.#options = plain(options);
+    this.#options = options;
     this.#clock = clock;
     this.#batch = new Batch(options.maxNumSeqs, options.maxWaitingQueueLength);
   }
@@ -36,23 +36,4 @@ export class SimulatedEngine implements Engine {
   slots(): { max: number; in_use: number; queue: number } {
     return { max: this.#batch.max, in_use: this.#batch.inUse, queue: this.#batch.queued };
   }
-}
-
-/**
- * The cost model alone, as an object of its own. Options that come out of a schema are a dictionary to the runtime, and
- * looking four of them up there cost each token 70 ns.
- */
-function plain(options: SimulatedOptions): SimulatedOptions {
-  return {
-    seed: options.seed,
-    timeToFirstToken: options.timeToFirstToken,
-    timeToFirstTokenStdDev: options.timeToFirstTokenStdDev,
-    prefillTimePerToken: options.prefillTimePerToken,
-    interTokenLatency: options.interTokenLatency,
-    interTokenLatencyStdDev: options.interTokenLatencyStdDev,
-    timeFactorUnderLoad: options.timeFactorUnderLoad,
-    maxNumSeqs: options.maxNumSeqs,
-    maxWaitingQueueLength: options.maxWaitingQueueLength,
-    realtime: options.realtime,
-  };
 }

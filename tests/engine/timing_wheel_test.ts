@@ -192,3 +192,29 @@ Deno.test("ticks are not passed over while a near task waits in one of them", ()
   wheel.serve(20, NOW);
   assertEquals(fired, ["waiting", "added"]);
 });
+
+Deno.test("tasks are told the time as it goes on, also within a tick: it is looked at for every 32nd", () => {
+  for (const tick of [10, 100_000]) {
+    const wheel = new TimingWheel();
+    const told: number[] = [];
+    let time = 0;
+    let looks = 0;
+    const now = () => (looks++, time);
+    for (let i = 0; i < 100; i++) {
+      wheel.add(tick, {
+        fire(at) {
+          told.push(at);
+          time++;
+        },
+      });
+    }
+    time = 500;
+    wheel.serve(tick, now);
+    assertEquals([looks, told[0], told[31], told[32], told[99]], [4, 500, 500, 532, 596]);
+    // Each call looks anew.
+    wheel.add(tick + 1, { fire: (at) => told.push(at) });
+    time = 9000;
+    wheel.serve(tick + 1, now);
+    assertEquals(told[100], 9000);
+  }
+});

@@ -13,8 +13,7 @@ export interface WriteOwner {
  * One write to a socket: put off, out, or over. It is the owner's while `owner` says so.
  *
  * What happens between a token and the next is kept here and not in its stream: a thousand streams share the few
- * writes that are out at a time, so these stay in the processor's caches, where a stream's own state does not. Told by
- * handlers of its own, each stream cost half a microsecond more a token.
+ * writes that are out at a time, so these stay in the processor's caches, where a stream's own state does not.
  */
 export class PendingWrite {
   owner: WriteOwner | undefined;

@@ -3,7 +3,7 @@ export interface Figures {
   /** The generator's tokens, one JSON string per line, as two processes printed them. */
   generated: [first: string, second: string];
   ttftMs: number;
-  /** Gaps between tokens. */
+  /** Inter-token latencies. */
   itl: { count: number; p50: number; p99: number; max: number };
   cancel: { requested: number; generated: number };
   tokens: number;

@@ -18,9 +18,7 @@ const MAIN = here("../../main.ts");
 
 /** `run` and its flags, as `deno task serve` has them. */
 async function serveFlags(): Promise<string[]> {
-  const { tasks } = JSON.parse(
-    await Deno.readTextFile(here("../../deno.json")),
-  );
+  const { tasks } = JSON.parse(await Deno.readTextFile(here("../../deno.json")));
   return tasks.serve.command.split(" ").slice(1, -1);
 }
 
@@ -81,14 +79,9 @@ export const PEERS: Peer[] = [
     async prepare() {
       await found("go", ["version"], "golang-go");
       const folder = await Deno.makeTempDir({ prefix: "peers-go-" });
-      addEventListener(
-        "unload",
-        () => Deno.removeSync(folder, { recursive: true }),
-      );
+      addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
       const binary = `${folder}/server`;
-      await runToEnd("go", ["build", "-o", binary, "server.go"], {
-        cwd: here("./servers"),
-      });
+      await runToEnd("go", ["build", "-o", binary, "server.go"], { cwd: here("./servers") });
       return (port) => ({
         command: binary,
         args: ["-port", `${port}`, "-words", here("./servers/words.json")],

@@ -15,7 +15,7 @@ const clock = new Pacer();
 const engine = new SimulatedEngine(settings, clock);
 const ledger = new Ledger({ clock });
 const turn = new Turn();
-const nobody = () => {};
+const nobody = { wake: () => {} };
 
 function begin() {
   const generation = ledger.open({

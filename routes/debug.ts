@@ -22,7 +22,7 @@ export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
       if (record === undefined) {
         throw new TapError("not_found", `No record of a request ${quote(id)}.`, { param: "id" });
       }
-      const tokens = c.req.valid("query").tokens === "1" ? { tokens: record.timeline?.toJSON() ?? null } : {};
+      const tokens = c.req.valid("query").tokens === "1" ? { tokens: ledger.timesOf(record) } : {};
       return c.json({ ...record.toJSON(), ...tokens });
     })
     .get("/_debug/totals", (c) => {

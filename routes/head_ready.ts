@@ -28,7 +28,7 @@ export async function headReady(c: Context<Env>, generation: Generation): Promis
     // The client has left, and the engine that ends on that has not failed.
     if (signal.aborted) return;
     // Once more through the generation, so that its record has the failure too.
-    generation.poll(() => {});
+    generation.poll({ wake: () => {} });
     throw error;
   } finally {
     clearTimeout(timer);

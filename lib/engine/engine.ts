@@ -6,6 +6,8 @@ export interface Token {
   readonly tokens: number;
   /** Text the model thinks rather than says; shown only by formats that have a place for it. */
   readonly reasoning?: boolean;
+  /** Its number in a vocabulary, the one of this process: the same number is the same text, and one token. */
+  readonly id?: number;
   /** A fault asked for: this event is to be written wrongly on purpose. */
   readonly wire?: "malformed" | "split";
 }
@@ -83,7 +85,13 @@ export interface Watch {
 export const PENDING = undefined;
 /** `poll` answers this when the tokens have ended. */
 export const ENDED = null;
-export type Wake = (now?: number) => void;
+
+/** Who waits for a source: one object for all of its waits. A function of its own would be one more thing to touch a token. */
+export interface Waiter {
+  /** There is something to take. `now` as in `TokenSource.poll`. Must not throw. */
+  wake(now?: number): void;
+}
+
 export type Polled = Token | typeof PENDING | typeof ENDED;
 
 /**
@@ -95,12 +103,12 @@ export type Polled = Token | typeof PENDING | typeof ENDED;
  */
 export interface TokenSource extends AsyncGenerator<Token, void, void> {
   /**
-   * The next token, `ENDED`, or `PENDING`: then `wake` is called once when there is something to take (a token, the
-   * end or an error). Never calls `wake` from inside `poll`. Throws what the engine threw.
+   * The next token, `ENDED`, or `PENDING`: then `waiter` is woken once, when there is something to take (a token, the
+   * end or an error). Never wakes it from inside `poll`. Throws what the engine threw.
    * `now`, here and in `wake`, is the clock's time where the caller has just read it: a read costs as much as making
    * the token.
    */
-  poll(wake: Wake, now?: number): Polled;
+  poll(waiter: Waiter, now?: number): Polled;
   /**
    * What `return()` does, without a promise where the source can let go at once: in a burst of requests even a few
    * turns of the microtask queue take milliseconds. Throws, or rejects with, what the engine's own cleanup threw.

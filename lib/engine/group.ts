@@ -5,7 +5,7 @@ import {
   type Polled,
   type Token,
   type TokenSource,
-  type Wake,
+  type Waiter,
 } from "./engine.ts";
 import { pollable, PollableTokens } from "./pollable.ts";
 
@@ -36,12 +36,12 @@ class Groups extends PollableTokens {
     return this.#source.started;
   }
 
-  poll(wake: Wake, now?: number): Polled {
+  poll(waiter: Waiter, now?: number): Polled {
     while (this.#held.length < this.#size) {
       let polled: Polled = this.#apart;
       this.#apart = undefined;
       try {
-        if (polled === undefined) polled = this.#source.poll(wake, now);
+        if (polled === undefined) polled = this.#source.poll(waiter, now);
       } catch (error) {
         // What came before the failure is handed over first; the next poll throws it again.
         if (this.#held.length > 0) return this.#join();

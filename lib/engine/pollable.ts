@@ -1,9 +1,9 @@
 import { TapError } from "../errors.ts";
-import { ENDED, PENDING, type Polled, type Token, type TokenSource, type Wake } from "./engine.ts";
+import { ENDED, PENDING, type Polled, type Token, type TokenSource, type Waiter } from "./engine.ts";
 
 /** The async-generator half of a `TokenSource`, derived from `poll` and `stop`. */
 export abstract class PollableTokens implements TokenSource {
-  abstract poll(wake: Wake, now?: number): Polled;
+  abstract poll(waiter: Waiter, now?: number): Polled;
   /** Ends the tokens now and lets go of what they hold. Called again, it does nothing. */
   protected abstract stop(): Promise<void> | void;
 
@@ -17,9 +17,8 @@ export abstract class PollableTokens implements TokenSource {
 
   async next(): Promise<IteratorResult<Token, void>> {
     for (;;) {
-      let wake!: () => void;
-      const ready = new Promise<void>((resolve) => wake = resolve);
-      const polled = this.poll(wake);
+      const { promise: ready, resolve } = Promise.withResolvers<void>();
+      const polled = this.poll({ wake: () => resolve() });
       if (polled === ENDED) return { done: true, value: undefined };
       if (polled !== PENDING) return { done: false, value: polled };
       await ready;
@@ -56,7 +55,7 @@ class PolledGenerator extends PollableTokens {
   #asked = false;
   /** The error in `#settled` has come out of poll(). */
   #thrown = false;
-  #wake: (() => void) | undefined;
+  #waiter: Waiter | undefined;
 
   constructor(generator: AsyncGenerator<Token, void, void>) {
     super();
@@ -72,10 +71,10 @@ class PolledGenerator extends PollableTokens {
     return this.#started;
   }
 
-  poll(wake: () => void): Polled {
+  poll(waiter: Waiter): Polled {
     const settled = this.#settled;
     if (settled === undefined) {
-      this.#wake = wake;
+      this.#waiter = waiter;
       if (!this.#asked) this.#ask();
       return PENDING;
     }
@@ -96,9 +95,9 @@ class PolledGenerator extends PollableTokens {
       this.#settled = { error };
     }
     this.#asked = false;
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake();
   }
 
   protected async stop(): Promise<void> {

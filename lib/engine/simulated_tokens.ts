@@ -6,7 +6,7 @@ import {
   PENDING,
   type Polled,
   type Token,
-  type Wake,
+  type Waiter,
   type Watch,
 } from "./engine.ts";
 import { CutStream, type Fault, injectedError } from "./faults.ts";
@@ -48,7 +48,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   index?: number;
   place?: "queue" | "slot" | undefined;
   #ready: Token | undefined;
-  #wake: Wake | undefined;
+  #waiter: Waiter | undefined;
   #failure: TapError | undefined;
   #ended = false;
   /** Some of its faults are still to come. */
@@ -117,9 +117,9 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     this.#announce(now);
   }
 
-  poll(wake: Wake, at?: number): Polled {
-    // Whoever polls is awake: an older wake must not be called from in here.
-    this.#wake = undefined;
+  poll(waiter: Waiter, at?: number): Polled {
+    // Whoever polls is awake, and must not be woken from in here.
+    this.#waiter = undefined;
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
       const token = this.#ready;
@@ -129,7 +129,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
       }
       if (this.#ended) return ENDED;
       if (this.place !== "slot" || this.tick !== undefined) {
-        this.#wake = wake;
+        this.#waiter = waiter;
         return PENDING;
       }
       const now = at ?? this.#clock.now();
@@ -139,7 +139,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
         return ENDED;
       }
       if (this.#options.realtime && this.#due > now) {
-        this.#wake = wake;
+        this.#waiter = waiter;
         this.#clock.at(this.#due, this);
         return PENDING;
       }
@@ -156,9 +156,9 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   }
 
   #announce(now?: number): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.(now);
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake(now);
   }
 
   /** The token at `#index`, or the fault that stands before it. */
@@ -172,7 +172,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     this.#watch.produced(1, planned, now);
     if (this.#splitNext && token.text.length !== new TextEncoder().encode(token.text).length) {
       this.#splitNext = false;
-      this.#ready = { ...token, wire: "split" };
+      this.#ready = { text: token.text, tokens: 1, wire: "split" };
     } else {
       this.#ready = token;
     }

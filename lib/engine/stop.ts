@@ -6,7 +6,7 @@ import {
   type Polled,
   type Token,
   type TokenSource,
-  type Wake,
+  type Waiter,
   type Watch,
 } from "./engine.ts";
 import { pollable, PollableTokens } from "./pollable.ts";
@@ -43,7 +43,7 @@ class StoppedTokens extends PollableTokens {
   #ready: Token[] = [];
   /** The source has ended, failed, or is being ended because of a stop string. */
   #over: "no" | "ending" | "ended" | { error: unknown } = "no";
-  #wake: Wake | undefined;
+  #waiter: Waiter | undefined;
 
   constructor(source: TokenSource, { stop = [], minTokens = 0 }: EngineRequest, watch: Watch) {
     super();
@@ -57,20 +57,20 @@ class StoppedTokens extends PollableTokens {
     return this.#source.started;
   }
 
-  poll(wake: Wake, now?: number): Polled {
-    this.#wake = undefined;
+  poll(waiter: Waiter, now?: number): Polled {
+    this.#waiter = undefined;
     for (;;) {
       const token = this.#ready.shift();
       if (token !== undefined) return token;
       if (this.#over === "ended") return ENDED;
       if (this.#over === "ending") {
-        this.#wake = wake;
+        this.#waiter = waiter;
         return PENDING;
       }
       if (this.#over !== "no") throw this.#over.error;
       let polled: Polled;
       try {
-        polled = this.#source.poll(wake, now);
+        polled = this.#source.poll(waiter, now);
       } catch (error) {
         // What came before the failure is handed over first.
         this.#over = { error };
@@ -139,9 +139,9 @@ class StoppedTokens extends PollableTokens {
     this.#watch.finished("stop");
     const settle = (over: "ended" | { error: unknown }) => {
       this.#over = over;
-      const wake = this.#wake;
-      this.#wake = undefined;
-      wake?.();
+      const waiter = this.#waiter;
+      this.#waiter = undefined;
+      waiter?.wake();
     };
     this.#source.return().then(() => settle("ended"), (error) => settle({ error }));
   }

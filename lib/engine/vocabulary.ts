@@ -58,12 +58,13 @@ export function stepAt(seed: number, index: number): Token {
   return value % ENDING_EVERY === 0 ? JOINED[rest % JOINED.length] : SPACED[rest % SPACED.length];
 }
 
+let size = 0;
 const FIRST = WORDS.map(step);
 const SPACED = WORDS.map((word) => step(" " + word));
 const JOINED = ENDINGS.map(step);
 
 function step(text: string): Token {
-  return Object.freeze({ text, tokens: 1 });
+  return Object.freeze({ text, tokens: 1, id: size++ });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { publicError, TapError } from "../errors.ts";
-import { ENDED, PENDING, type Polled } from "../engine/engine.ts";
+import { ENDED, PENDING, type Polled, type Waiter } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
 import { type DirectBody, offerDirect, type Outlet } from "../http/outlet.ts";
 import type { SharedBytes } from "../http/shared_bytes.ts";
@@ -19,8 +19,8 @@ const { chunk } = gathering;
  * How often woken bodies ask whether their turn is over: an engine of promises alone never leaves the microtask queue,
  * and short generations may wake each other in a row. Each time would cost a paced stream more than the token.
  */
-const PUMPS_PER_LOOK = 16;
-let pumps = 0;
+const WAKES_PER_LOOK = 16;
+let wakes = 0;
 
 /** What a body is made of: one generation, or several as one. */
 type Source = Pick<Generation, "poll" | "abort" | "fail">;
@@ -46,7 +46,7 @@ export function streamBody(generation: Source, options: BodyOptions): ReadableSt
  * Its stream pulls it; a server that reads no streams puts an outlet of its own in the stream's place and calls
  * `resume()` instead.
  */
-class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBody, Watched {
+class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBody, Watched, Waiter {
   // What each token touches stands first: a thousand streams share the processor's caches.
   #outlet!: Outlet;
   /** No more tokens are taken. */
@@ -96,7 +96,20 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     if (!this.#starved) return;
     this.#starved = false;
     if (this.#flooded && this.#options.turn.spent()) this.#rest();
-    else this.#pump();
+    else this.wake();
+  }
+
+  wake(at?: number): void {
+    if (this.#done || this.#resting || this.#splitting?.busy) return;
+    // No room: pull() comes when there is, and polls anew.
+    if (this.#outlet.desiredSize! < 0) return this.#starve();
+    if (!gathering.begin(this)) return;
+    try {
+      if (++wakes % WAKES_PER_LOOK === 0 && this.#options.turn.spent()) this.#rest();
+      else this.#gather(at ?? this.#options.clock.now());
+    } finally {
+      gathering.end();
+    }
   }
 
   pull(): Promise<void> | void {
@@ -129,26 +142,13 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     this.#outlet.error(torn(error));
   }
 
-  readonly #pump = (at?: number): void => {
-    if (this.#done || this.#resting || this.#splitting?.busy) return;
-    // No room: pull() comes when there is, and polls anew.
-    if (this.#outlet.desiredSize! < 0) return this.#starve();
-    if (!gathering.begin(this.#pump)) return;
-    try {
-      if (++pumps % PUMPS_PER_LOOK === 0 && this.#options.turn.spent()) this.#rest();
-      else this.#gather(at ?? this.#options.clock.now());
-    } finally {
-      gathering.end();
-    }
-  };
-
   /** Takes what the generation has ready, and hands it over. The time is read once for all of it, if at all. */
   #gather(now: number): void {
     const { format } = this.#options;
     let polled: Polled = PENDING;
     while (!chunk.full) {
       try {
-        polled = this.#generation.poll(this.#pump, now);
+        polled = this.#generation.poll(this, now);
       } catch (error) {
         return this.#fail(error);
       }
@@ -171,7 +171,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     this.#resting = true;
     this.#options.turn.next(() => {
       this.#resting = false;
-      this.#pump();
+      this.wake();
     });
   }
 
@@ -236,7 +236,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
   #split(event: string, now: number): void {
     this.#write(now);
     const write = (piece: Uint8Array) => this.#enqueue(piece);
-    this.#splitting ??= new SplitWriter(this.#options.clock, write, () => this.#pump());
+    this.#splitting ??= new SplitWriter(this.#options.clock, write, () => this.wake());
     this.#splitting.begin(encode(event));
   }
 

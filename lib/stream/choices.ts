@@ -1,4 +1,4 @@
-import { ENDED, type FinishReason, PENDING, type Polled, type Token, type Wake } from "../engine/engine.ts";
+import { ENDED, type FinishReason, PENDING, type Polled, type Token, type Waiter } from "../engine/engine.ts";
 import { publicError, type TapError } from "../errors.ts";
 import type { Generation } from "./generation.ts";
 
@@ -14,13 +14,13 @@ export interface ChoiceToken extends Token {
  * The generations of a request for several answers (`n`), as one stream: whatever is ready, in turns. They end
  * together: when the client leaves or one fails, all stop.
  */
-export class Choices {
+export class Choices implements Waiter {
   readonly #generations: readonly Generation[];
   readonly #ended: boolean[];
   #live: number;
   /** Whose turn it is, so that one that always has a token ready does not keep the others waiting. */
   #turn = 0;
-  #wake: Wake | undefined;
+  #waiter: Waiter | undefined;
 
   constructor(generations: readonly Generation[]) {
     this.#generations = generations;
@@ -28,8 +28,8 @@ export class Choices {
     this.#live = generations.length;
   }
 
-  poll(wake: Wake, now?: number): Polled {
-    this.#wake = undefined;
+  poll(waiter: Waiter, now?: number): Polled {
+    this.#waiter = undefined;
     if (this.#live === 0) return ENDED;
     for (let looked = 0; looked < this.#generations.length; looked++) {
       const choice = this.#turn;
@@ -43,8 +43,15 @@ export class Choices {
       const finish = this.#generations[choice].record.finishReason ?? "stop";
       return { text: "", tokens: 0, choice, finish } as ChoiceToken;
     }
-    this.#wake = wake;
+    this.#waiter = waiter;
     return PENDING;
+  }
+
+  /** Several may have something before the reader is back; it is woken by the first. */
+  wake(now?: number): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake(now);
   }
 
   abort(): void {
@@ -57,17 +64,10 @@ export class Choices {
 
   #pollOne(choice: number, now: number | undefined): Polled {
     try {
-      return this.#generations[choice].poll(this.#announce, now);
+      return this.#generations[choice].poll(this, now);
     } catch (error) {
       this.fail(publicError(error));
       throw error;
     }
   }
-
-  /** Several may announce themselves before the reader is back; it is woken by the first. */
-  readonly #announce = (now?: number): void => {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.(now);
-  };
 }

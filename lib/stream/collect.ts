@@ -30,9 +30,8 @@ export async function collect(
     const all: Collected = { text: "", reasoning: "" };
     let taken = 0;
     for (;;) {
-      let wake!: () => void;
-      const ready = new Promise<void>((resolve) => wake = resolve);
-      const polled = generation.poll(wake);
+      const { promise: ready, resolve } = Promise.withResolvers<void>();
+      const polled = generation.poll({ wake: () => resolve() });
       if (polled === ENDED) return all;
       if (polled === PENDING) {
         await ready;

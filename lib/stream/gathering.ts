@@ -1,3 +1,4 @@
+import type { Waiter } from "../engine/engine.ts";
 import { Chunk } from "./chunk.ts";
 
 /**
@@ -11,12 +12,12 @@ export class Gathering {
   readonly chunk: Chunk = new Chunk();
   #going = false;
   #waking = false;
-  readonly #woken: (() => void)[] = [];
+  readonly #woken: Waiter[] = [];
 
-  /** True when the chunk is the caller's until `end()`. Otherwise `again`, which must not throw, is called later. */
-  begin(again: () => void): boolean {
+  /** True when the chunk is the caller's until `end()`. Otherwise `waiter` is woken later. */
+  begin(waiter: Waiter): boolean {
     if (this.#going) {
-      this.#woken.push(again);
+      this.#woken.push(waiter);
       return false;
     }
     this.#going = true;
@@ -34,7 +35,7 @@ export class Gathering {
   #wakeAll(): void {
     this.#waking = true;
     try {
-      while (this.#woken.length > 0) this.#woken.shift()!();
+      while (this.#woken.length > 0) this.#woken.shift()!.wake();
     } finally {
       this.#waking = false;
     }

@@ -8,7 +8,7 @@ import {
   type Polled,
   type TokenSource,
   type Usage,
-  type Wake,
+  type Waiter,
   type Watch,
 } from "../engine/engine.ts";
 import type { Clock } from "../engine/pacer.ts";
@@ -20,8 +20,10 @@ const DRAINED_AT_ONCE = 256;
 
 /** What a generation tells its ledger. */
 export interface GenerationObserver {
-  /** `tokens` more were produced, whatever becomes of them. */
-  generated(tokens: number): void;
+  /** `tokens` more were produced, whatever becomes of them; times are the clock's milliseconds. */
+  produced(record: GenerationRecord, tokens: number, planned: number, now: number): void;
+  /** `tokens` of them were handed to the reader. */
+  handed(record: GenerationRecord, tokens: number, now: number): void;
   /** The record is final. Called exactly once. */
   ended(record: GenerationRecord): void;
   /** Something threw that nobody waits for. Must not throw. */
@@ -38,8 +40,8 @@ export interface GenerationObserver {
 export class Generation extends PollableTokens implements Watch {
   readonly record: GenerationRecord;
   #source: TokenSource | undefined;
-  /** Wakes the consumer that waits; kept so that an end that does not come from the engine wakes it too. */
-  #wake: Wake | undefined;
+  /** The consumer that waits; kept so that an end that does not come from the engine wakes it too. */
+  #waiter: Waiter | undefined;
   #failure: TapError | undefined;
   /** Set when the end does not come from the engine: whoever leaves or fails it decides the outcome. */
   #stopping = false;
@@ -78,18 +80,18 @@ export class Generation extends PollableTokens implements Watch {
     return this.#source?.started;
   }
 
-  poll(wake: Wake, now?: number): Polled {
-    this.#wake = undefined;
+  poll(waiter: Waiter, now?: number): Polled {
+    this.#waiter = undefined;
     if (this.#stopping && this.record.outcome === "running") {
       // The engine is letting go: its end is not a completion, and the outcome is about to be told.
-      this.#wake = wake;
+      this.#waiter = waiter;
       return PENDING;
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
     let polled: Polled;
     try {
-      polled = this.#source.poll(wake, now);
+      polled = this.#source.poll(waiter, now);
     } catch (error) {
       this.#stopping = true;
       this.#failure = this.#told(error);
@@ -97,14 +99,13 @@ export class Generation extends PollableTokens implements Watch {
       throw this.#failure;
     }
     if (polled === PENDING) {
-      this.#wake = wake;
+      this.#waiter = waiter;
     } else if (polled === ENDED) {
       this.#end("completed");
     } else {
       const { record } = this;
       record.delivered += polled.tokens;
-      const at = (now ?? this.#clock.now()) - record.arrivedAt;
-      for (let i = 0; i < polled.tokens; i++) record.timeline?.handed(at);
+      this.#observer.handed(record, polled.tokens, now ?? this.#clock.now());
     }
     return polled;
   }
@@ -139,15 +140,12 @@ export class Generation extends PollableTokens implements Watch {
   produced(tokens: number, planned: number, now: number): void {
     const { record } = this;
     record.generated += tokens;
-    this.#observer.generated(tokens);
+    this.#observer.produced(record, tokens, planned, now);
     if (record.firstTokenAt === null) {
       record.firstTokenAt = now;
       record.phase = "decode";
     }
     if (record.abortedAt !== null) record.generatedAfterAbort += tokens;
-    for (let i = 0; i < tokens; i++) {
-      record.timeline?.produced(planned - record.arrivedAt, now - record.arrivedAt);
-    }
   }
 
   finished(reason: FinishReason): void {
@@ -186,12 +184,13 @@ export class Generation extends PollableTokens implements Watch {
   }
 
   /** The fault of servers that do not stop, on purpose: the engine goes on to its end for nobody. */
-  #drain = (): void => {
+  #drain(): void {
+    const again = { wake: () => this.#drain(), fire: () => this.#drain() };
     try {
       for (let taken = 0;; taken++) {
         // An engine that always has a token ready must not keep the event loop.
-        if (taken === DRAINED_AT_ONCE) return this.#clock.at(this.#clock.now(), { fire: this.#drain });
-        const polled = this.#source === undefined ? ENDED : this.#source.poll(this.#drain);
+        if (taken === DRAINED_AT_ONCE) return this.#clock.at(this.#clock.now(), again);
+        const polled = this.#source === undefined ? ENDED : this.#source.poll(again);
         if (polled === PENDING) return;
         if (polled === ENDED) break;
       }
@@ -201,7 +200,7 @@ export class Generation extends PollableTokens implements Watch {
       return this.#stopSource("aborted");
     }
     this.#end("aborted");
-  };
+  }
 
   #told(error: unknown): TapError {
     const told = publicError(error);
@@ -218,8 +217,8 @@ export class Generation extends PollableTokens implements Watch {
     record.error = error?.code ?? null;
     this.#source = undefined;
     this.#observer.ended(record);
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake();
   }
 }

@@ -2,12 +2,10 @@ import { Generation, type GenerationObserver } from "./generation.ts";
 import { GenerationRecord, type Outcome } from "./record.ts";
 import type { Clock } from "../engine/pacer.ts";
 import type { TapError } from "../errors.ts";
+import { type TokenTime, TokenTimes } from "./token_times.ts";
 
 /** How many records are kept, the newest first to be found. */
 const MAX_RECORDS = 1000;
-
-/** How many tokens' times are kept over all records (12 bytes each); the oldest timelines go first. */
-const MAX_TIMED_TOKENS = 2_000_000;
 
 export interface LedgerOptions {
   clock: Clock;
@@ -41,8 +39,7 @@ export class Ledger implements GenerationObserver {
   /** Oldest first. */
   readonly #records: GenerationRecord[] = [];
   #latest: GenerationRecord | undefined;
-  #timed: GenerationRecord[] = [];
-  #timedTokens = 0;
+  readonly #times = new TokenTimes();
   #total = 0;
   #totalGenerated = 0;
   readonly #requests = { completed: 0, aborted: 0, failed: 0 };
@@ -74,8 +71,13 @@ export class Ledger implements GenerationObserver {
     return generation;
   }
 
-  generated(tokens: number): void {
+  produced(record: GenerationRecord, tokens: number, planned: number, now: number): void {
     this.#totalGenerated += tokens;
+    for (let i = 0; i < tokens; i++) this.#times.produced(record, planned, now);
+  }
+
+  handed(record: GenerationRecord, tokens: number, now: number): void {
+    for (let i = 0; i < tokens; i++) this.#times.handed(record, now);
   }
 
   ended(record: GenerationRecord): void {
@@ -85,7 +87,6 @@ export class Ledger implements GenerationObserver {
     const generation = this.#byRecord.get(record);
     if (generation !== undefined) this.#running.delete(generation);
     this.#byRecord.delete(record);
-    this.#keepTimes(record);
     this.#options.onEnded?.(record);
   }
 
@@ -112,6 +113,11 @@ export class Ledger implements GenerationObserver {
     return this.#records.findLast((record) => record.id === id);
   }
 
+  /** When each of its tokens was made and handed over; null when too many were made since for all to be kept. */
+  timesOf(record: GenerationRecord): TokenTime[] | null {
+    return this.#times.read(record);
+  }
+
   /** The latest streamed request, running or not. */
   get latest(): GenerationRecord | undefined {
     return this.#latest;
@@ -132,15 +138,5 @@ export class Ledger implements GenerationObserver {
       requests: { ...this.#requests, running: this.#running.size, total: this.#total },
       generated: { ...this.#generated, running: runningTokens, total: this.#totalGenerated },
     };
-  }
-
-  #keepTimes(record: GenerationRecord): void {
-    this.#timed.push(record);
-    this.#timedTokens += record.timeline?.length ?? 0;
-    while (this.#timed.length > MAX_RECORDS || this.#timedTokens > MAX_TIMED_TOKENS) {
-      const oldest = this.#timed.shift()!;
-      this.#timedTokens -= oldest.timeline?.length ?? 0;
-      oldest.timeline = null;
-    }
   }
 }

@@ -8,6 +8,8 @@ const MAX_KEPT = 4096;
 const MAX_KEPT_CHARS = 32;
 
 const kept = new Map<string, SharedBytes>();
+/** The same by the token's number, where it has one: a text is looked up at a quarter of what a token costs here. */
+const keptById: (SharedBytes | undefined)[] = new Array(MAX_KEPT).fill(undefined);
 
 /** The form of `/stream`: `data: {"token":"…"}` for each token, `data: [DONE]` at the end. */
 export const plainFormat: Format = {
@@ -17,13 +19,16 @@ export const plainFormat: Format = {
     return sseEvent(JSON.stringify(tokens === 1 ? { token: text } : { token: text, tokens }));
   },
   bytes(token: Token) {
-    const { text } = token;
+    const { id, text } = token;
+    const ready = id === undefined ? undefined : keptById[id];
+    if (ready !== undefined) return ready;
     if (token.tokens !== 1 || token.reasoning || text.length > MAX_KEPT_CHARS) return undefined;
     let bytes = kept.get(text);
     if (bytes === undefined && kept.size < MAX_KEPT) {
       bytes = new SharedBytes(encode(plainFormat.token(token)));
       kept.set(text, bytes);
     }
+    if (id !== undefined && id < MAX_KEPT) keptById[id] = bytes;
     return bytes;
   },
   end: () => SSE_DONE,

@@ -1,20 +1,24 @@
 import type { ErrorCode } from "../errors.ts";
 import type { FinishReason, Usage } from "../engine/engine.ts";
-import { Timeline } from "./timeline.ts";
+import { type Timed, UNTIMED } from "./token_times.ts";
 
 export type Outcome = "running" | "completed" | "aborted" | "failed";
 export type Phase = "queued" | "prefill" | "decode";
 
 /** What is kept of one generation. Times are the clock's milliseconds; `null` is "did not happen (yet)". */
-export class GenerationRecord {
+export class GenerationRecord implements Timed {
+  // What each token touches stands first: a thousand streams share the processor's caches.
   outcome: Outcome = "running";
   phase: Phase = "queued";
   generated = 0;
   delivered = 0;
   firstTokenAt: number | null = null;
   abortedAt: number | null = null;
-  /** Null once the ledger has dropped it to stay within its memory. */
-  timeline: Timeline | null = new Timeline();
+  timed: number = UNTIMED.timed;
+  timedFrom: number = UNTIMED.timedFrom;
+  firstTime: number = UNTIMED.firstTime;
+  lastTime: number = UNTIMED.lastTime;
+  notHanded: number = UNTIMED.notHanded;
   generatedAfterAbort = 0;
   error: ErrorCode | null = null;
   phaseAtAbort: Phase | null = null;

@@ -7,6 +7,7 @@ import { ManualClock, settle } from "../helpers/manual_clock.ts";
 import { NotedWatch } from "../helpers/noted_watch.ts";
 import { REQUEST, ScriptedEngine } from "../helpers/scripted_engine.ts";
 import { simulation } from "../helpers/simulation.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const clock = new ManualClock();
 
@@ -61,7 +62,7 @@ Deno.test("what came before a failure is handed over before it", () => {
   source.fail(boom);
   const { tokens, error } = reader();
   assertEquals([shapes(tokens), error], [[["ab", 2]], boom]);
-  assertStrictEquals(assertThrows(() => groups.poll(() => {})), boom);
+  assertStrictEquals(assertThrows(() => groups.poll(new CountedWaiter())), boom);
 });
 
 Deno.test("a failure with nothing before it comes at once", () => {
@@ -102,7 +103,7 @@ Deno.test("thought and said text never share a group", () => {
 Deno.test("leaving drops the half-filled group and returns the source", async () => {
   const { source, groups } = setUp(3);
   source.give("a", "b");
-  assertEquals(groups.poll(() => {}), PENDING);
+  assertEquals(groups.poll(new CountedWaiter()), PENDING);
   await groups.return();
   assertEquals(source.returns, 1);
   source.end();

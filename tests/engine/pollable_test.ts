@@ -6,6 +6,7 @@ import { EagerReader } from "../helpers/eager_reader.ts";
 import { ManualClock, settle } from "../helpers/manual_clock.ts";
 import { REQUEST, ScriptedEngine } from "../helpers/scripted_engine.ts";
 import { NotedWatch } from "../helpers/noted_watch.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const clock = new ManualClock();
 const token = (text: string): Token => ({ text, tokens: 1 });
@@ -30,7 +31,7 @@ Deno.test("a plain async generator polls its tokens in order, then its end, agai
   assertEquals(reader.tokens, []);
   await settle();
   assertEquals([reader.texts, reader.ended], [["a", "b"], true]);
-  assertEquals(source.poll(() => {}), ENDED);
+  assertEquals(source.poll(new CountedWaiter()), ENDED);
 });
 
 Deno.test("a plain async generator is never asked for more than the token after the last one taken", async () => {
@@ -40,11 +41,11 @@ Deno.test("a plain async generator is never asked for more than the token after 
   })());
   await settle();
   assertEquals(made, 1);
-  assertEquals(source.poll(() => {})?.text, "0");
+  assertEquals(source.poll(new CountedWaiter())?.text, "0");
   await settle();
   assertEquals(made, 1, "nobody has asked for the second");
-  assertEquals(source.poll(() => {}), PENDING);
-  assertEquals(source.poll(() => {}), PENDING);
+  assertEquals(source.poll(new CountedWaiter()), PENDING);
+  assertEquals(source.poll(new CountedWaiter()), PENDING);
   await settle();
   assertEquals(made, 2);
   await source.return();
@@ -59,7 +60,7 @@ Deno.test("an error comes out of poll after the tokens before it, and stays", as
   const reader = new EagerReader(source, clock);
   await settle();
   assertEquals([reader.texts, reader.error], [["a"], boom]);
-  assertStrictEquals(assertThrows(() => source.poll(() => {})), boom);
+  assertStrictEquals(assertThrows(() => source.poll(new CountedWaiter())), boom);
 });
 
 Deno.test("a refusal before the first token rejects started, and nobody has to listen", async () => {
@@ -71,7 +72,7 @@ Deno.test("a refusal before the first token rejects started, and nobody has to l
   })());
   await settle();
   assertStrictEquals(await assertRejects(() => source.started!), boom);
-  assertStrictEquals(assertThrows(() => source.poll(() => {})), boom);
+  assertStrictEquals(assertThrows(() => source.poll(new CountedWaiter())), boom);
 });
 
 Deno.test("started resolves with the first token, and with an end without one; a later error does not touch it", async () => {
@@ -103,7 +104,7 @@ Deno.test("return while next is pending ends when the signal ends that wait, and
   leaving.abort();
   await returning;
   assertEquals(cleanups, 1);
-  assertEquals(source.poll(() => {}), ENDED);
+  assertEquals(source.poll(new CountedWaiter()), ENDED);
 });
 
 Deno.test("what a generator's finally throws rejects return", async () => {
@@ -129,8 +130,8 @@ async function stopped(thrown: (signal: AbortSignal) => unknown): Promise<unknow
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(thrown(signal))));
   })());
   await settle();
-  source.poll(() => {});
-  source.poll(() => {});
+  source.poll(new CountedWaiter());
+  source.poll(new CountedWaiter());
   await settle();
   leaving.abort();
   return await source.return().then(() => "returned", (error) => error);

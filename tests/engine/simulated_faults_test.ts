@@ -3,6 +3,7 @@ import { CutStream } from "../../lib/engine/faults.ts";
 import { generate } from "../../lib/engine/vocabulary.ts";
 import { TapError } from "../../lib/errors.ts";
 import { simulation } from "../helpers/simulation.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const MAX = 5;
 const steps = (n: number, from: number, step: number) => Array.from({ length: n }, (_, i) => from + i * step);
@@ -131,7 +132,7 @@ Deno.test("of two faults at one token neither is passed over", () => {
 
 Deno.test("a failure is thrown again at each poll, and the slot is free once the source is returned", () => {
   const { engine, tokens, reader } = suffer("error@2");
-  assertThrows(() => tokens.poll(() => {}), TapError);
+  assertThrows(() => tokens.poll(new CountedWaiter()), TapError);
   assertEquals(reader.tokens.length, 2);
   assertEquals(engine.slots().in_use, 1);
   tokens.return();

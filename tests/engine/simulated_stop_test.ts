@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { simulation } from "../helpers/simulation.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const one = { maxNumSeqs: 1 };
 
@@ -50,7 +51,7 @@ Deno.test("a token that is ready when its reader leaves is not handed over any m
   const { tokens, watch } = begin();
   clock.advance(1000);
   tokens.return();
-  assertEquals([watch.tokens, tokens.poll(() => {})], [1, null]);
+  assertEquals([watch.tokens, tokens.poll(new CountedWaiter())], [1, null]);
 });
 
 Deno.test("leaving twice, and after the end, changes nothing", () => {

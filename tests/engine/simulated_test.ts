@@ -2,6 +2,7 @@ import { assertEquals, assertLess, assertNotEquals, assertThrows } from "@std/as
 import { TapError } from "../../lib/errors.ts";
 import { generate } from "../../lib/engine/vocabulary.ts";
 import { simulation } from "../helpers/simulation.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const steps = (n: number, from: number, step: number) => Array.from({ length: n }, (_, i) => from + i * step);
 const gaps = (times: number[]) => times.slice(1).map((at, i) => at - times[i]);
@@ -64,17 +65,16 @@ Deno.test("more than 250 ms late the schedule moves, and no burst makes up for i
 Deno.test("a generation is never more than one token ahead of its reader", () => {
   const { clock, begin } = simulation();
   const { watch, tokens } = begin();
-  let wakes = 0;
-  const wake = () => wakes++;
+  const waiter = new CountedWaiter();
   clock.advance(60_000);
   assertEquals(watch.tokens, 1, "the first token needs no asking");
-  assertEquals(tokens.poll(wake)?.tokens, 1);
+  assertEquals(tokens.poll(waiter)?.tokens, 1);
   clock.advance(60_000);
   assertEquals(watch.tokens, 1, "nobody has asked for the second");
-  assertEquals(tokens.poll(wake)?.tokens, 1);
-  assertEquals(tokens.poll(wake), undefined);
+  assertEquals(tokens.poll(waiter)?.tokens, 1);
+  assertEquals(tokens.poll(waiter), undefined);
   clock.advance(60_000);
-  assertEquals([watch.tokens, wakes], [3, 1], "the third was asked for, the fourth was not");
+  assertEquals([watch.tokens, waiter.wakes], [3, 1], "the third was asked for, the fourth was not");
 });
 
 Deno.test("a generation of no tokens ends without one", () => {
@@ -89,13 +89,15 @@ Deno.test("a token is announced once, and never from inside poll", () => {
   const { tokens } = begin();
   let inside = false;
   let wakes = 0;
-  const wake = () => {
-    assertEquals(inside, false);
-    wakes++;
+  const waiter = {
+    wake() {
+      assertEquals(inside, false);
+      wakes++;
+    },
   };
   const poll = () => {
     inside = true;
-    const polled = tokens.poll(wake);
+    const polled = tokens.poll(waiter);
     inside = false;
     return polled;
   };

@@ -1,8 +1,15 @@
-import { ENDED, PENDING, type Polled, type Token, type TokenSource } from "../../lib/engine/engine.ts";
+import {
+  ENDED,
+  PENDING,
+  type Polled,
+  type Token,
+  type TokenSource,
+  type Waiter,
+} from "../../lib/engine/engine.ts";
 import type { Clock } from "../../lib/engine/pacer.ts";
 
 /** Takes every token as soon as it is there, and notes when that was. */
-export class EagerReader {
+export class EagerReader implements Waiter {
   readonly tokens: Token[] = [];
   readonly at: number[] = [];
   ended = false;
@@ -13,18 +20,18 @@ export class EagerReader {
   constructor(source: TokenSource, clock: Clock) {
     this.#source = source;
     this.#clock = clock;
-    this.take();
+    this.wake();
   }
 
   get texts(): string[] {
     return this.tokens.map(({ text }) => text);
   }
 
-  readonly take = (): void => {
+  wake(): void {
     for (;;) {
       let polled: Polled;
       try {
-        polled = this.#source.poll(this.take);
+        polled = this.#source.poll(this);
       } catch (error) {
         this.error = error;
         return;
@@ -37,5 +44,5 @@ export class EagerReader {
       this.tokens.push(polled);
       this.at.push(this.#clock.now());
     }
-  };
+  }
 }

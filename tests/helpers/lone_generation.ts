@@ -9,8 +9,12 @@ class NotedObserver implements GenerationObserver {
   readonly ends: string[] = [];
   tokens = 0;
   readonly errors: unknown[] = [];
-  generated(tokens: number) {
+  handedOver = 0;
+  produced(_record: GenerationRecord, tokens: number) {
     this.tokens += tokens;
+  }
+  handed(_record: GenerationRecord, tokens: number) {
+    this.handedOver += tokens;
   }
   ended(record: GenerationRecord) {
     this.ends.push(record.outcome);

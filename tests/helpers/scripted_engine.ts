@@ -5,6 +5,7 @@ import {
   PENDING,
   type Polled,
   type Token,
+  type Waiter,
   type Watch,
 } from "../../lib/engine/engine.ts";
 import type { Clock } from "../../lib/engine/pacer.ts";
@@ -58,7 +59,7 @@ export class ScriptedTokens extends PollableTokens {
   readonly watch: Watch;
   readonly #clock: Clock;
   readonly #steps: Step[] = [];
-  #wake: (() => void) | undefined;
+  #waiter: Waiter | undefined;
 
   constructor(signal: AbortSignal, watch: Watch, clock: Clock) {
     super();
@@ -87,15 +88,15 @@ export class ScriptedTokens extends PollableTokens {
     this.#announce();
   }
 
-  poll(wake: () => void): Polled {
-    this.#wake = undefined;
+  poll(waiter: Waiter): Polled {
+    this.#waiter = undefined;
     const step = this.#steps[0];
     if (step === undefined && this.endless !== undefined && this.returns === 0) {
       this.watch.produced(this.endless.tokens, this.#clock.now(), this.#clock.now());
       return this.endless;
     }
     if (step === undefined) {
-      this.#wake = wake;
+      this.#waiter = waiter;
       return PENDING;
     }
     if (step === ENDED) return ENDED;
@@ -111,8 +112,8 @@ export class ScriptedTokens extends PollableTokens {
   }
 
   #announce(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake();
   }
 }

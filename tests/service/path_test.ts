@@ -50,7 +50,7 @@ function checkArrivals(service: Service, reads: Read[]): void {
   assertEquals(joined(arrivals.map(({ text }) => text).join("")), generate("hello", TOKENS).join(""));
   assertEquals(arrivals.length, TOKENS, "each event has to come in a read of its own");
   const record = service.ledger.find("path")!;
-  record.timeline!.toJSON().forEach(({ handed_us }, i) => {
+  service.ledger.timesOf(record)!.forEach(({ handed_us }, i) => {
     const late = arrivals[i].at - record.arrivedAt - handed_us! / 1000;
     assertLess(late, LATE_MS, `event ${i} came ${late} ms after it was handed over`);
   });

@@ -99,12 +99,12 @@ for (const [what, make] of endless) {
     const timer = setTimeout(() => leaving.abort(), 1);
     const generated = generation.poll.bind(generation);
     let starved = false;
-    generation.poll = (wake, now) => {
+    generation.poll = (waiter, now) => {
       if (performance.now() - from > 5000) {
         starved = true;
         generation.abort();
       }
-      return generated(wake, now);
+      return generated(waiter, now);
     };
     await collect(generation, new Turn(), leaving.signal);
     clearTimeout(timer);

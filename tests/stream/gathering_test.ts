@@ -1,11 +1,13 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Gathering } from "../../lib/stream/gathering.ts";
 
+const nobody = { wake: () => {} };
+
 Deno.test("who begins while another gathers goes on when that one has ended, in the order of asking", () => {
   const gathering = new Gathering();
   const order: string[] = [];
   const go = (name: string, during = () => {}) => {
-    if (!gathering.begin(() => go(name, during))) return;
+    if (!gathering.begin({ wake: () => go(name, during) })) return;
     order.push(`${name} begins`);
     during();
     order.push(`${name} ends`);
@@ -21,10 +23,10 @@ Deno.test("who begins while another gathers goes on when that one has ended, in 
 
 Deno.test("what one left in the chunk is not there for the next", () => {
   const gathering = new Gathering();
-  gathering.begin(() => {});
+  gathering.begin(nobody);
   gathering.chunk.addText("a stranger's");
   gathering.end();
-  gathering.begin(() => {});
+  gathering.begin(nobody);
   assertEquals([gathering.chunk.size, gathering.chunk.take()], [0, undefined]);
   gathering.end();
 });
@@ -33,7 +35,7 @@ Deno.test("a long queue in which each wakes the next is a loop, and one that thr
   const gathering = new Gathering();
   let begun = 0;
   const go = () => {
-    if (!gathering.begin(go)) return;
+    if (!gathering.begin({ wake: go })) return;
     // Asked for while this one gathers, like a body that a freed slot wakes.
     if (++begun < 100_000) go();
     gathering.end();
@@ -42,13 +44,15 @@ Deno.test("a long queue in which each wakes the next is a loop, and one that thr
   assertEquals(begun, 100_000);
 
   const went: string[] = [];
-  gathering.begin(() => {});
-  gathering.begin(() => {
-    throw new Error("woken");
+  gathering.begin(nobody);
+  gathering.begin({
+    wake: () => {
+      throw new Error("woken");
+    },
   });
-  gathering.begin(() => went.push("behind it"));
+  gathering.begin({ wake: () => went.push("behind it") });
   assertThrows(() => gathering.end(), Error, "woken");
-  gathering.begin(() => {});
+  gathering.begin(nobody);
   gathering.end();
   assertEquals(went, ["behind it"]);
 });

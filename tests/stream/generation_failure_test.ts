@@ -4,6 +4,7 @@ import { TapError } from "../../lib/errors.ts";
 import { loneGeneration } from "../helpers/lone_generation.ts";
 import { settle } from "../helpers/manual_clock.ts";
 import { REQUEST } from "../helpers/scripted_engine.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 Deno.test("an engine that refuses in generate has failed, and its refusal is thrown on", () => {
   const { observer, engine, record, generation } = loneGeneration();
@@ -11,7 +12,7 @@ Deno.test("an engine that refuses in generate has failed, and its refusal is thr
   assertStrictEquals(assertThrows(() => generation.start(engine, REQUEST)), engine.refusal);
   assertEquals([observer.ends, record.error, observer.errors], [["failed"], "rate_limit", []]);
   generation.abort();
-  assertEquals([observer.ends, generation.poll(() => {})], [["failed"], ENDED]);
+  assertEquals([observer.ends, generation.poll(new CountedWaiter())], [["failed"], ENDED]);
 });
 
 Deno.test("an unknown throw in generate is reported as itself, and recorded and thrown on as internal without its text", () => {
@@ -31,7 +32,7 @@ Deno.test("an error in poll comes out after the tokens before it; the source is 
   generation.abort();
   await settle();
   assertEquals([observer.ends, record.error, record.abortedAt], [["failed"], "overloaded", null]);
-  assertStrictEquals(assertThrows(() => generation.poll(() => {})), reader.error);
+  assertStrictEquals(assertThrows(() => generation.poll(new CountedWaiter())), reader.error);
   assertEquals(tokens.returns, 1);
 });
 

@@ -5,6 +5,7 @@ import { EagerReader } from "../helpers/eager_reader.ts";
 import { loneGeneration } from "../helpers/lone_generation.ts";
 import { ManualClock, settle } from "../helpers/manual_clock.ts";
 import { REQUEST } from "../helpers/scripted_engine.ts";
+import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const late = () => new TapError("shutting_down", "The server is shutting down.");
 
@@ -37,7 +38,7 @@ Deno.test("leaving, failing and polling after the end change nothing", async () 
   generation.abort();
   generation.fail(late());
   await generation.return();
-  assertEquals(generation.poll(() => {}), ENDED);
+  assertEquals(generation.poll(new CountedWaiter()), ENDED);
   await settle();
   assertEquals([observer.ends, record.abortedAt, record.error, tokens.returns], [
     ["completed"],
@@ -103,7 +104,7 @@ Deno.test("fail ends it once, and its reader is told that very error", async () 
   await settle();
   assertEquals([observer.ends, record.error, reader.texts], [["failed"], "shutting_down", ["a"]]);
   assertStrictEquals(reader.error, error);
-  assertStrictEquals(assertThrows(() => generation.poll(() => {})), error);
+  assertStrictEquals(assertThrows(() => generation.poll(new CountedWaiter())), error);
   assertEquals(observer.errors, []);
 });
 
@@ -159,12 +160,12 @@ Deno.test("a reader that waits is woken by an end that does not come from the en
   for (const end of ["abort", "fail"] as const) {
     const { generation, start } = loneGeneration();
     start();
-    let wakes = 0;
-    assertEquals(generation.poll(() => wakes++), PENDING);
+    const waiter = new CountedWaiter();
+    assertEquals(generation.poll(waiter), PENDING);
     if (end === "abort") generation.abort();
     else generation.fail(late());
     await settle();
-    assertEquals(wakes, 1, end);
+    assertEquals(waiter.wakes, 1, end);
   }
 });
 

@@ -1,6 +1,6 @@
 import { TapError } from "../../errors.ts";
 import { EventFeed } from "../../event_feed.ts";
-import { ENDED, type FinishReason, PENDING, type Polled, type Watch } from "../engine.ts";
+import { ENDED, type FinishReason, PENDING, type Polled, type Waiter, type Watch } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import { PollableTokens } from "../pollable.ts";
 import { type Chunk, parseChunk } from "./chunk.ts";
@@ -41,7 +41,7 @@ export class UpstreamTokens extends PollableTokens {
   #finished = false;
   #over = false;
   #failure: TapError | undefined;
-  #wake: (() => void) | undefined;
+  #waiter: Waiter | undefined;
 
   constructor(
     connect: Connect,
@@ -69,8 +69,8 @@ export class UpstreamTokens extends PollableTokens {
     return this.#started.promise;
   }
 
-  poll(wake: () => void): Polled {
-    this.#wake = undefined;
+  poll(waiter: Waiter): Polled {
+    this.#waiter = undefined;
     const token = this.#queue.take();
     if (token !== undefined) {
       if (this.#resume !== undefined && this.#queue.size === 0) this.#resume();
@@ -78,7 +78,7 @@ export class UpstreamTokens extends PollableTokens {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#over) return ENDED;
-    this.#wake = wake;
+    this.#waiter = waiter;
     return PENDING;
   }
 
@@ -218,10 +218,10 @@ export class UpstreamTokens extends PollableTokens {
   }
 
   #announce(): void {
-    const wake = this.#wake;
-    if (wake === undefined || (this.#queue.size === 0 && !this.#over)) return;
-    this.#wake = undefined;
-    wake();
+    const waiter = this.#waiter;
+    if (waiter === undefined || (this.#queue.size === 0 && !this.#over)) return;
+    this.#waiter = undefined;
+    waiter.wake();
   }
 }
 

@@ -81,7 +81,8 @@ const CASES: Record<string, Case> = {
     script: response("404 Not Found", JSON_TYPE, '{"detail":"Not Found"}'),
     status: 502,
     code: "upstream_error",
-    message: 'The upstream server answered 404: "Not Found".',
+    message: 'The upstream server answered 404: "Not Found". ' +
+      "It has no such route: does --upstream-url end in /v1, or wherever its API begins?",
   },
   "302": {
     script: response("302 Found", "Location: http://127.0.0.1:1/elsewhere\r\n"),

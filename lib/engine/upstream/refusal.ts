@@ -35,7 +35,11 @@ export function refusal(status: number, headers: Headers, body: string): TapErro
       return new TapError("invalid_request", message);
     case 404:
       // Of a model it does not have: the client may have named it. Any other address is of our making.
-      if (!/model/i.test(body)) break;
+      if (!/model/i.test(body)) {
+        return failed(
+          `${message} It has no such route: does --upstream-url end in /v1, or wherever its API begins?`,
+        );
+      }
       return new TapError("not_found", message, { param: "model" });
     case 413:
       return new TapError("too_large", message);

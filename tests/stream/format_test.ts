@@ -1,6 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { TapError } from "../../lib/errors.ts";
 import { MALFORMED } from "../../lib/stream/format.ts";
+import { promptSeed, stepAt } from "../../lib/engine/vocabulary.ts";
 import { plainFormat } from "../../lib/stream/plain.ts";
 import { cutInsideCharacter } from "../../lib/stream/split.ts";
 import { encode, SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, sseEvent } from "../../lib/stream/sse.ts";
@@ -42,6 +43,20 @@ Deno.test("where a token has bytes that are kept, they are its event; others hav
   assertEquals(plainFormat.bytes!({ text: "hm", tokens: 1, reasoning: true }), undefined);
   assertEquals(plainFormat.bytes!({ text: "ab", tokens: 2 }), undefined);
   assertEquals(plainFormat.bytes!({ text: "x".repeat(33), tokens: 1 }), undefined);
+});
+
+Deno.test("a token of the vocabulary is found by its number, and its event is its own, the first time and later", () => {
+  const seed = promptSeed("hello");
+  const texts = new Map<number, string>();
+  for (let i = 0; i < 5000; i++) {
+    const token = stepAt(seed, i);
+    const bytes = plainFormat.bytes!(token);
+    assertEquals(new TextDecoder().decode(bytes?.bytes), plainFormat.token(token));
+    // The number alone decides: a text is not looked at again.
+    assertStrictEquals(plainFormat.bytes!({ text: "another", tokens: 1, id: token.id! }), bytes);
+    assertEquals(texts.get(token.id!) ?? token.text, token.text);
+    texts.set(token.id!, token.text);
+  }
 });
 
 Deno.test("a stranger's text cannot make the kept events grow without end", () => {

@@ -56,6 +56,8 @@ export interface EngineRequest {
   readonly stop?: readonly string[];
   readonly minTokens?: number;
   readonly ignoreEos?: boolean;
+  /** What the client asked for beyond what is known here, by its own names: for an upstream server, which may know it. */
+  readonly extras?: Readonly<Record<string, unknown>>;
   /** Faults to inject, as written: `error@5`. Only the simulated engine knows them. */
   readonly fault?: string;
   /** Milliseconds to the first token instead of the engine's own; simulated engine only. */

@@ -91,6 +91,7 @@ function beginAll(
   const wanted = {
     ...asked,
     ...(deps.engine.remote && params.model ? { model: params.model } : {}),
+    ...(deps.engine.remote ? { extras: params.extras } : {}),
     streamed: params.stream ?? false,
     fault: params.fault,
     ttftMs: params.ttft_ms,

@@ -25,12 +25,12 @@ const form: AnswerForm = {
 
 /** `POST /v1/chat/completions`: the answer to the last user message; the tokens of all messages count. */
 export function chatRoutes(deps: Deps): Hono<Env> {
-  const { settings } = deps;
+  const { engine, settings } = deps;
   return new Hono<Env>()
     .post(
       "/v1/chat/completions",
       jsonBody(settings),
-      validator("json", chatParams(settings), refuseInvalid),
+      validator("json", chatParams(settings, engine.remote ?? false), refuseInvalid),
       (c) => {
         const params = c.req.valid("json");
         const { messages } = params;

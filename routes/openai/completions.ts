@@ -19,12 +19,12 @@ const form: AnswerForm = {
 
 /** `POST /v1/completions`: the text that follows a prompt. */
 export function completionsRoutes(deps: Deps): Hono<Env> {
-  const { settings } = deps;
+  const { engine, settings } = deps;
   return new Hono<Env>()
     .post(
       "/v1/completions",
       jsonBody(settings),
-      validator("json", completionParams(settings), refuseInvalid),
+      validator("json", completionParams(settings, engine.remote ?? false), refuseInvalid),
       (c) => {
         const params = c.req.valid("json");
         return answer(c, deps, params, {

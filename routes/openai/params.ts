@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Settings } from "../../lib/config.ts";
 import { streamParams } from "../params.ts";
+import { type Extras, withExtras } from "./extras.ts";
 import { messages } from "./messages.ts";
-import { refused } from "./refused.ts";
+import { refused, refusedHere } from "./refused.ts";
 
 /** Each answer is a generation with a slot of its own. */
 const MAX_CHOICES = 8;
@@ -32,11 +33,8 @@ const stop = z.preprocess(
     .max(MAX_STOP_STRINGS, `wanted at most ${MAX_STOP_STRINGS} stop strings`).nullish(),
 );
 
-/**
- * What both routes take. Fields that nobody knows are passed over, as vLLM does: clients send extras of their own,
- * and what is known to change the answer is refused by name.
- */
-function sharedShape(settings: Settings) {
+/** What both routes take. What is known to change the answer, and cannot here, is refused by name. */
+function sharedShape(settings: Settings, remote: boolean) {
   const { ttft_ms, itl_ms, fault, tokens_per_event } = streamParams(settings).shape;
   return {
     model: z.string({ error: "wanted a text" }).min(1, "wanted a text that is not empty")
@@ -63,6 +61,7 @@ function sharedShape(settings: Settings) {
     fault,
     tokens_per_event,
     ...refused,
+    ...(remote ? {} : refusedHere),
   };
 }
 
@@ -91,12 +90,13 @@ function together(
 }
 
 /** The body of `POST /v1/chat/completions`; `max_tokens` is already the one that counts. */
-export function chatParams(settings: Settings) {
-  return z.object({
-    ...sharedShape(settings),
+export function chatParams(settings: Settings, remote: boolean) {
+  const shape = {
+    ...sharedShape(settings, remote),
     messages,
     max_completion_tokens: whole(1, settings.maxModelLen),
-  }, { error: "wanted a JSON object" })
+  };
+  return withExtras(shape, remote)
     .transform(({ max_completion_tokens, ...params }) => ({
       ...params,
       max_tokens: max_completion_tokens ?? params.max_tokens,
@@ -108,15 +108,16 @@ export function chatParams(settings: Settings) {
 const onePrompt = "wanted a text, or a list of one text; token numbers are not possible here";
 
 /** The body of `POST /v1/completions`. */
-export function completionParams(settings: Settings) {
-  return z.object({
-    ...sharedShape(settings),
+export function completionParams(settings: Settings, remote: boolean) {
+  const shape = {
+    ...sharedShape(settings, remote),
     prompt: z.preprocess(
       (came) => Array.isArray(came) && came.length === 1 ? came[0] : came,
       z.string({ error: onePrompt }).min(1, "wanted a text that is not empty"),
     ),
-  }, { error: "wanted a JSON object" }).superRefine(together);
+  };
+  return withExtras(shape, remote).superRefine(together);
 }
 
 /** The parameters that both routes share. */
-export type SharedParams = Shared;
+export type SharedParams = Shared & { extras: Extras };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A parameter that would change the answer in a way no engine here can: only values that ask for nothing pass. */
+/** A parameter that would change the answer in a way that is not possible: only values that ask for nothing pass. */
 function only(wanted: string, asksNothing: (value: unknown) => boolean) {
   return z.unknown().refine(
     (value) => value === undefined || value === null || asksNothing(value),
@@ -18,8 +18,8 @@ const isEmptyObject = (value: unknown) => typeof value === "object" && Object.ke
 export const noCalls = only("none", isEmptyList);
 
 /**
- * Parameters of the OpenAI API and of vLLM's own that are refused by name. What is harmless (user, metadata, store,
- * service_tier …) has no entry and is passed over.
+ * Parameters of the OpenAI API and of vLLM's own that would give the answer a form that is not written here, whichever
+ * engine makes its text.
  */
 export const refused = {
   tools: only("no tools", isEmptyList),
@@ -29,26 +29,33 @@ export const refused = {
   logprobs: only("false", isFalse),
   top_logprobs: only("0", isZero),
   prompt_logprobs: only("null", never),
-  logit_bias: only("none", isEmptyObject),
   audio: only("null", never),
   modalities: only('["text"]', (value) => Array.isArray(value) && value.every((each) => each === "text")),
+  web_search_options: only("null", never),
+  best_of: only("1", (value) => value === 1),
+  use_beam_search: only("false", isFalse),
+  echo: only("false", isFalse),
+};
+
+/**
+ * Those that change the text alone, which no engine in this process can do; an upstream server is asked for them. What
+ * is harmless (user, metadata, store, service_tier …) has no entry.
+ */
+export const refusedHere = {
+  logit_bias: only("none", isEmptyObject),
   response_format: only(
     '{"type":"text"}',
     (value) => typeof value === "object" && (value as { type?: unknown }).type === "text",
   ),
-  web_search_options: only("null", never),
   structured_outputs: only("null", never),
   guided_json: only("null", never),
   guided_regex: only("null", never),
   guided_choice: only("null", never),
   guided_grammar: only("null", never),
-  best_of: only("1", (value) => value === 1),
-  use_beam_search: only("false", isFalse),
   length_penalty: only("1", (value) => value === 1),
   bad_words: only("none", isEmptyList),
   allowed_token_ids: only("null", never),
   logits_processors: only("none", isEmptyList),
-  echo: only("false", isFalse),
   suffix: only("none", (value) => value === ""),
   include_stop_str_in_output: only("false", isFalse),
   stop_token_ids: only("none", isEmptyList),

@@ -14,6 +14,11 @@ export function event(json: unknown): string {
   return `data: ${typeof json === "string" ? json : JSON.stringify(json)}\n\n`;
 }
 
+/** A chunk of a completion. */
+export function said(text: string, finish_reason: string | null = null): string {
+  return event({ object: "text_completion", choices: [{ index: 0, text, finish_reason }] });
+}
+
 /** A chunk of a chat stream; `more` stands beside its choices. */
 export function delta(content: Json | string, more: Json = {}): string {
   const fields = typeof content === "string" ? { content } : content;

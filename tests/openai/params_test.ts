@@ -148,6 +148,7 @@ Deno.test("an engine is asked with all that a request says about sampling and th
     presence_penalty: 0.5,
     frequency_penalty: 0.25,
     repetition_penalty: 1.5,
+    odd: [1],
   });
   const [{ id: _id, key: _key, promptTokens: _promptTokens, ...rest }] = asked;
   assertEquals({ ...rest, model: undefined }, {
@@ -170,6 +171,7 @@ Deno.test("an engine is asked with all that a request says about sampling and th
     presencePenalty: 0.5,
     frequencyPenalty: 0.25,
     repetitionPenalty: 1.5,
+    extras: { odd: [1] },
   });
 });
 

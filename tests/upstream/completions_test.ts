@@ -1,9 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { postJson } from "../helpers/post_json.ts";
-import { delta, DONE, event, finish, overUpstream, stream } from "../helpers/scripted_upstream.ts";
-
-const said = (text: string, finish_reason: string | null = null) =>
-  event({ object: "text_completion", choices: [{ index: 0, text, finish_reason }] });
+import { delta, DONE, finish, overUpstream, said, stream } from "../helpers/scripted_upstream.ts";
 
 Deno.test("a completion is asked of the upstream as one: its prompt must not become a chat's message", async () => {
   await using over = await overUpstream(

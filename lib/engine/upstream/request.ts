@@ -46,6 +46,8 @@ export function upstreamRequest(request: EngineRequest, upstream: Upstream): Uin
 function bodyOf(request: EngineRequest, { model, fallbackModel }: Upstream): Record<string, unknown> {
   // JSON leaves out what is undefined: what the client did not set is the upstream's to decide.
   return {
+    // First, so that none of them can stand for what we say.
+    ...request.extras,
     model: model || request.model || fallbackModel,
     ...request.continuation
       ? { prompt: request.prompt }

@@ -1,0 +1,88 @@
+import { assertEquals, assertLess, assertStringIncludes } from "@std/assert";
+import { postJson } from "../helpers/post_json.ts";
+import { delta, DONE, finish, overUpstream, said, stream } from "../helpers/scripted_upstream.ts";
+
+const chat = { messages: [{ role: "user", content: "hello" }], max_tokens: 2 };
+const completion = { prompt: "once", max_tokens: 2 };
+
+const ROUTES = [
+  ["/v1/chat/completions", chat, [delta("a"), finish("stop"), DONE]],
+  ["/v1/completions", completion, [said("a", "stop"), DONE]],
+] as const;
+
+/** What a request with `fields` makes the upstream be asked. */
+async function asked(fields: Record<string, unknown> | string, route: (typeof ROUTES)[number] = ROUTES[0]) {
+  const [path, least, events] = route;
+  await using over = await overUpstream(stream([...events]));
+  const body = typeof fields === "string" ? fields : JSON.stringify({ ...least, ...fields });
+  const { status, json } = await postJson(over.service.url + path, body);
+  const text = over.upstream.requests[0]?.head.split("\r\n\r\n")[1];
+  return { status, json, text, body: text === undefined ? undefined : JSON.parse(text) };
+}
+
+Deno.test("what only the upstream can do reaches it as it came, on both routes", async () => {
+  const fields = {
+    reasoning_effort: "low",
+    chat_template_kwargs: { enable_thinking: false, deep: [[{ a: null }]] },
+    response_format: { type: "json_schema", json_schema: { name: "n", schema: { type: "object" } } },
+    guided_json: { type: "object" },
+    structured_outputs: { regex: "[ab]+" },
+    logit_bias: { "50256": -100 },
+    length_penalty: 0.5,
+    bad_words: ["x"],
+    stop_token_ids: [1, 2],
+    skip_special_tokens: false,
+    user: "u",
+    "a field of tomorrow": [1, 2.5, "안녕 🙂", true],
+  };
+  for (const route of ROUTES) {
+    const { status, body } = await asked(fields, route);
+    assertEquals(status, 200);
+    assertEquals(Object.fromEntries(Object.keys(fields).map((name) => [name, body[name]])), fields);
+  }
+});
+
+Deno.test("no field of the client's can stand for one of ours", async () => {
+  const { body, text } = await asked(
+    `{"messages":[{"role":"user","content":"hello"}],"max_tokens":2,"stream":false,"extras":{"stream":false},` +
+      `"stream_options":null,"ttft":1,"__proto__":{"stream":false},"constructor":1}`,
+  );
+  assertEquals([body.stream, body.stream_options, body.max_tokens], [true, { include_usage: true }, 2]);
+  assertEquals([body.extras, body.ttft, body.constructor], [{ stream: false }, 1, 1]);
+  assertEquals(text!.includes("__proto__"), false);
+});
+
+Deno.test("what would give the answer another form is refused over an upstream too", async () => {
+  const refused = {
+    tools: [{ type: "function", function: { name: "f" } }],
+    logprobs: true,
+    audio: { voice: "v" },
+    best_of: 2,
+    echo: true,
+  };
+  for (const [param, value] of Object.entries(refused)) {
+    const { status, json, body } = await asked({ [param]: value });
+    assertEquals([status, json.error.param, body], [400, param, undefined]);
+  }
+});
+
+Deno.test("a field that is nested without end is refused by its name, and soon", async () => {
+  const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+  const field = (levels: number) =>
+    `{"messages":[{"role":"user","content":"hello"}],"max_tokens":2,"odd":${nested(levels)}}`;
+  assertEquals((await asked(field(64))).status, 200);
+  for (const levels of [65, 100_000]) {
+    const from = performance.now();
+    const { status, json, body } = await asked(field(levels));
+    assertEquals([status, json.error.param, body], [400, "odd", undefined]);
+    assertStringIncludes(json.error.message, "wanted at most 64 levels of lists and objects");
+    assertLess(performance.now() - from, 1000);
+  }
+});
+
+Deno.test("our own routes pass on nothing that they do not know", async () => {
+  await using over = await overUpstream(stream([delta("a"), finish("stop"), DONE]));
+  const { status } = await postJson(`${over.service.url}/generate`, { prompt: "a", odd: 1, max_tokens: 1 });
+  assertEquals(status, 200);
+  assertEquals("odd" in JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]), false);
+});

@@ -102,3 +102,8 @@ export function quote(value: unknown, limit = 40): string {
   const clean = text.slice(0, limit).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?").toWellFormed();
   return JSON.stringify(text.length > limit ? clean + "…" : clean);
 }
+
+/** What a body breaks with. The runtime logs it; the generation's own line tells the rest, so a line is enough. */
+export function torn({ message }: Error): Error {
+  return Object.assign(new Error(message), { stack: message });
+}

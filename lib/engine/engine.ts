@@ -26,6 +26,15 @@ export interface ChatMessage {
   readonly content: string;
 }
 
+/** A model as a server lists it; what it does not tell is absent. */
+export interface ListedModel {
+  id: string;
+  /** Unix time in seconds. */
+  created?: number;
+  owned_by?: string;
+  max_model_len?: number;
+}
+
 /** What is asked of an engine. */
 export interface EngineRequest {
   readonly id: string;
@@ -142,6 +151,8 @@ export interface Engine {
     signal: AbortSignal,
     watch: Watch,
   ): TokenSource | AsyncGenerator<Token, void, void>;
+  /** The models a client may name, where the engine has more than one. Throws a `TapError`, also when `signal` aborts. */
+  readonly models?: (signal: AbortSignal) => Promise<ListedModel[]>;
   /** Slots and queue, where the engine has them. */
   slots?(): { max: number; in_use: number; queue: number };
   /** Lets go of what the engine holds (sockets, a loaded model). */

@@ -1,7 +1,8 @@
-import type { Engine, EngineRequest, Watch } from "./engine.ts";
+import type { Engine, EngineRequest, ListedModel, Watch } from "./engine.ts";
 import type { Clock } from "./pacer.ts";
 import type { UpstreamLimits } from "./upstream/deadlines.ts";
 import type { Connect } from "./upstream/exchange.ts";
+import { listModels } from "./upstream/models.ts";
 import { type Upstream, upstreamRequest } from "./upstream/request.ts";
 import { UpstreamTokens } from "./upstream/tokens.ts";
 import { countPieces } from "./vocabulary.ts";
@@ -10,6 +11,8 @@ import { countPieces } from "./vocabulary.ts";
 export class UpstreamEngine implements Engine {
   readonly name = "upstream";
   readonly remote = true;
+  /** Absent where all requests go to one model, whatever the client says. */
+  readonly models?: (signal: AbortSignal) => Promise<ListedModel[]>;
   readonly #upstream: Upstream;
   readonly #limits: UpstreamLimits;
   readonly #clock: Clock;
@@ -20,6 +23,9 @@ export class UpstreamEngine implements Engine {
     this.#limits = limits;
     this.#clock = clock;
     this.#connect = connect;
+    if (upstream.model === "") {
+      this.models = (signal) => listModels(connect, upstream, limits, clock, signal);
+    }
   }
 
   /** An estimate, for the check of the prompt's length: only the upstream knows. Its own count is what is recorded. */

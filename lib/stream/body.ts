@@ -1,4 +1,4 @@
-import { publicError, TapError } from "../errors.ts";
+import { publicError, TapError, torn } from "../errors.ts";
 import { ENDED, PENDING, type Polled, type Waiter } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
 import { type DirectBody, offerDirect, type Outlet } from "../http/outlet.ts";
@@ -9,7 +9,6 @@ import type { Generation } from "./generation.ts";
 import { type SilenceOptions, SilenceWatch, type Watched } from "./silence.ts";
 import { SplitWriter } from "./split.ts";
 import { encode, SSE_KEEP_ALIVE } from "./sse.ts";
-import { torn } from "./torn.ts";
 import type { Turn } from "./turn.ts";
 
 const gathering = new Gathering();

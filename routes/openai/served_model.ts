@@ -1,8 +1,10 @@
 import { quote, TapError } from "../../lib/errors.ts";
 import type { Deps } from "../deps.ts";
 
+type Serving = Pick<Deps, "engine" | "settings">;
+
 /** The name under which clients see the model. */
-export function servedModel({ engine, settings }: Deps): string {
+export function servedModel({ engine, settings }: Serving): string {
   return engine.remote ? settings.upstreamModel || settings.model : settings.model;
 }
 
@@ -11,7 +13,7 @@ export function servedModel({ engine, settings }: Deps): string {
  * request for another is answered like vLLM does, with 404: a client that believes to talk to another model
  * should learn that at once. A request that names none gets the one there is.
  */
-export function modelFor(deps: Deps, asked: string | null | undefined): string {
+export function modelFor(deps: Serving, asked: string | null | undefined): string {
   const served = servedModel(deps);
   if (deps.engine.remote) return asked ?? served;
   if (asked === null || asked === undefined || asked === served) return served;

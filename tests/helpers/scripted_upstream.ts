@@ -50,13 +50,18 @@ export function response(status: string, headers: string, body = ""): Script {
 export interface UpstreamOptions {
   limits?: Partial<UpstreamLimits>;
   apiKey?: string;
+  /** The model all requests go to; "" where clients choose. */
+  model?: string;
   settings?: z.input<typeof Settings>;
 }
 
 /** The service over the upstream at `url`. */
-export function startOver(url: string, { limits, apiKey, settings }: UpstreamOptions = {}): Service {
+export function startOver(
+  url: string,
+  { limits, apiKey, model = "m", settings }: UpstreamOptions = {},
+): Service {
   const engine = new UpstreamEngine(
-    { url: `${url}/v1`, model: "m", fallbackModel: "tokentap", apiKey },
+    { url: `${url}/v1`, model, fallbackModel: "tokentap", apiKey },
     { connectMs: 2000, idleMs: 10_000, totalMs: 20_000, ...limits },
     new Pacer(),
     dial(url),

@@ -3,7 +3,7 @@ import { postJson } from "../helpers/post_json.ts";
 import { spawnService } from "../helpers/spawned_service.ts";
 
 /** Nobody listens there: what is let through ends as 502. */
-const FLAGS = ["--engine", "upstream", "--upstream-url", "http://127.0.0.1:1/v1"];
+const FLAGS = ["--engine", "upstream", "--upstream-url", "http://127.0.0.1:1/v1", "--upstream-model", "m"];
 
 Deno.test("an upstream's model has no length of ours, unless one is set", async () => {
   for (

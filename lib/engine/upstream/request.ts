@@ -31,16 +31,22 @@ export function baseUrl(text: string): string {
  * get out. Always streamed, also for a reply that is not, since only a stream can be left early at no cost.
  */
 export function upstreamRequest(request: EngineRequest, upstream: Upstream): Uint8Array {
-  const headers = new Headers({
-    "accept": "text/event-stream",
-    "accept-encoding": "identity",
-    "connection": "close",
-    "content-type": "application/json",
-    "user-agent": "tokentap",
-  });
-  if (upstream.apiKey !== undefined) headers.set("authorization", `Bearer ${upstream.apiKey}`);
+  const headers = ourHeaders(upstream, "text/event-stream");
+  headers.set("content-type", "application/json");
   const url = new URL(`${upstream.url}/${request.continuation ? "" : "chat/"}completions`);
   return requestBytes("POST", url, headers, JSON.stringify(bodyOf(request, upstream)));
+}
+
+/** The headers of every request. */
+export function ourHeaders({ apiKey }: Upstream, accept: string): Headers {
+  const headers = new Headers({
+    "accept": accept,
+    "accept-encoding": "identity",
+    "connection": "close",
+    "user-agent": "tokentap",
+  });
+  if (apiKey !== undefined) headers.set("authorization", `Bearer ${apiKey}`);
+  return headers;
 }
 
 function bodyOf(request: EngineRequest, { model, fallbackModel }: Upstream): Record<string, unknown> {

@@ -1,0 +1,89 @@
+import { TapError } from "../../errors.ts";
+import { requestBytes } from "../../http/head.ts";
+import { isCount, isObject } from "../../json.ts";
+import type { ListedModel } from "../engine.ts";
+import type { Clock } from "../pacer.ts";
+import type { UpstreamLimits } from "./deadlines.ts";
+import { type Connect, type Connection, Exchange } from "./exchange.ts";
+import { connectionError, notConnected, refusal } from "./refusal.ts";
+import { ourHeaders, type Upstream } from "./request.ts";
+
+/** Room for a few thousand models. */
+const MOST_BYTES = 1024 * 1024;
+const LONGEST_NAME = 256;
+
+/**
+ * The models that the upstream server has. Ends with its socket when `signal` aborts, or when connecting and its
+ * silence have taken longer than they may. Throws a `TapError` with the status that fits.
+ */
+export async function listModels(
+  connect: Connect,
+  upstream: Upstream,
+  limits: UpstreamLimits,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
+  const leaving = new AbortController();
+  let connection: Connection | undefined;
+  const close = () => {
+    leaving.abort();
+    connection?.close();
+    connection = undefined;
+  };
+  const withinMs = limits.connectMs + limits.idleMs;
+  let late = false;
+  const deadline = {
+    fire() {
+      late = true;
+      close();
+    },
+  };
+  signal.addEventListener("abort", close, { once: true });
+  if (signal.aborted) close();
+  clock.at(clock.now() + withinMs, deadline);
+  try {
+    connection = await connect(leaving.signal).catch((error) => {
+      throw notConnected(error);
+    });
+    // It may come too late to have been closed.
+    if (leaving.signal.aborted) throw leaving.signal.reason;
+    const exchange = new Exchange(connection);
+    const url = new URL(`${upstream.url}/models`);
+    const { status, headers } = await exchange.send(
+      requestBytes("GET", url, ourHeaders(upstream, "application/json"), undefined),
+    );
+    const text = await exchange.beginning(MOST_BYTES);
+    if (status !== 200) throw refusal(status, headers, text);
+    return parseModels(text);
+  } catch (error) {
+    if (late) {
+      throw new TapError(
+        "upstream_timeout",
+        `The upstream server did not list its models within ${withinMs} ms.`,
+      );
+    }
+    throw error instanceof TapError ? error : connectionError("gave no list of its models", error);
+  } finally {
+    clock.cancel(deadline);
+    signal.removeEventListener("abort", close);
+    close();
+  }
+}
+
+/** Only what is known of a model is handed on. */
+function parseModels(text: string): ListedModel[] {
+  const list: unknown = JSON.parse(text);
+  if (!isObject(list) || !Array.isArray(list.data)) throw new Error("expected a list of models");
+  return list.data.filter(isObject).flatMap(({ id, created, owned_by, max_model_len }): ListedModel[] =>
+    !isName(id) ? [] : [{
+      id,
+      ...(isCount(created) ? { created } : {}),
+      ...(isName(owned_by) ? { owned_by } : {}),
+      ...(isCount(max_model_len) ? { max_model_len } : {}),
+    }]
+  );
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= LONGEST_NAME;
+}

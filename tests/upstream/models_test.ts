@@ -67,6 +67,11 @@ Deno.test("where all requests go to one model, that is the one there is, and the
 
 const FAULTS: Record<string, [Script, number, RegExp]> = {
   "no such route": [response("404 Not Found", JSON_TYPE, '{"detail":"Not Found"}'), 502, /end in \/v1/],
+  "no such route, by its path": [
+    response("404 Not Found", JSON_TYPE, '{"error":{"message":"nothing at /models"}}'),
+    502,
+    /end in \/v1/,
+  ],
   "its key refused": [response("401 Unauthorized", JSON_TYPE, "{}"), 502, /key \(401\)/],
   "overloaded": [response("503 Service Unavailable", "Retry-After: 3\r\n"), 503, /503/],
   "HTML": [

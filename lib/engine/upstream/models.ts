@@ -53,7 +53,8 @@ export async function listModels(
       requestBytes("GET", url, ourHeaders(upstream, "application/json"), undefined),
     );
     const text = await exchange.beginning(MOST_BYTES);
-    if (status !== 200) throw refusal(status, headers, text);
+    // Not for a model that is missing, which a 404 with that word in it would be taken for: its path has it.
+    if (status !== 200) throw refusal(status, headers, status === 404 ? "" : text);
     return parseModels(text);
   } catch (error) {
     if (late) {

@@ -53,7 +53,7 @@ export async function listModels(
       requestBytes("GET", url, ourHeaders(upstream, "application/json"), undefined),
     );
     const text = await exchange.beginning(MOST_BYTES);
-    // Not for a model that is missing, which a 404 with that word in it would be taken for: its path has it.
+    // A 404 that says "model" is taken for a missing one, and this path says it: its text is left out.
     if (status !== 200) throw refusal(status, headers, status === 404 ? "" : text);
     return parseModels(text);
   } catch (error) {

@@ -15,7 +15,6 @@ export class GenerationRecord implements Timed {
   firstTokenAt: number | null = null;
   abortedAt: number | null = null;
   timed: number = UNTIMED.timed;
-  timedFrom: number = UNTIMED.timedFrom;
   firstTime: number = UNTIMED.firstTime;
   lastTime: number = UNTIMED.lastTime;
   notHanded: number = UNTIMED.notHanded;

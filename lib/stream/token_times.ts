@@ -15,8 +15,6 @@ export interface Timed {
   readonly arrivedAt: number;
   /** How many of its tokens are timed. */
   timed: number;
-  /** The whole millisecond of the arrival, which times are kept from: a number with a fraction lies in a place of its own. */
-  timedFrom: number;
   /** Where the first of them is, the last, and the oldest that was not handed over yet. Positions count all entries ever. */
   firstTime: number;
   lastTime: number;
@@ -24,7 +22,7 @@ export interface Timed {
 }
 
 /** What a generation starts with. */
-export const UNTIMED = { timed: 0, timedFrom: 0, firstTime: NONE, lastTime: NONE, notHanded: NONE } as const;
+export const UNTIMED = { timed: 0, firstTime: NONE, lastTime: NONE, notHanded: NONE } as const;
 
 /** When a token was planned, was there, and was given to the body, in whole microseconds from the request's arrival. */
 export interface TokenTime {
@@ -53,12 +51,11 @@ export class TokenTimes {
   /** A token was produced; times are the clock's milliseconds. */
   produced(of: Timed, planned: number, actual: number): void {
     if (of.timed === MOST_OF_ONE) return;
-    if (of.timed === 0) of.timedFrom = Math.floor(of.arrivedAt);
     const at = this.#made++;
     const segment = this.#segmentOf(at);
     const entry = entryOf(at);
-    segment[entry + PLANNED] = micros(planned - of.timedFrom);
-    segment[entry + ACTUAL] = micros(actual - of.timedFrom);
+    segment[entry + PLANNED] = micros(planned - of.arrivedAt);
+    segment[entry + ACTUAL] = micros(actual - of.arrivedAt);
     if (of.timed++ === 0) of.firstTime = at;
     // A list whose end was written over has lost its beginning too, and is never read again.
     else if (at - of.lastTime < this.#most) {
@@ -78,7 +75,7 @@ export class TokenTimes {
     }
     const segment = this.#segmentOf(at);
     const entry = entryOf(at);
-    segment[entry + HANDED] = micros(now - of.timedFrom);
+    segment[entry + HANDED] = micros(now - of.arrivedAt);
     of.notHanded = at === of.lastTime ? NONE : this.#after(of, segment[entry]);
   }
 
@@ -87,15 +84,13 @@ export class TokenTimes {
     const times: TokenTime[] = [];
     if (of.timed === 0) return times;
     if (this.#made - of.firstTime > this.#most) return null;
-    const arrived = Math.floor((of.arrivedAt - of.timedFrom) * 1000);
-    const since = (us: number) => Math.max(0, us - arrived);
     for (let at = of.firstTime;; at = this.#after(of, this.#segmentOf(at)[entryOf(at)])) {
       const segment = this.#segmentOf(at);
       const entry = entryOf(at);
       times.push({
-        planned_us: since(segment[entry + PLANNED]),
-        actual_us: since(segment[entry + ACTUAL]),
-        handed_us: of.notHanded === NONE || at < of.notHanded ? since(segment[entry + HANDED]) : null,
+        planned_us: segment[entry + PLANNED],
+        actual_us: segment[entry + ACTUAL],
+        handed_us: of.notHanded === NONE || at < of.notHanded ? segment[entry + HANDED] : null,
       });
       if (at === of.lastTime) return times;
     }

@@ -97,7 +97,7 @@ export const PENDING = undefined;
 /** `poll` answers this when the tokens have ended. */
 export const ENDED = null;
 
-/** Who waits for a source: one object for all of its waits. A function of its own would be one more thing to touch a token. */
+/** Who waits for a source: one object for all of its waits. A closure would be one more thing to fetch at each token. */
 export interface Waiter {
   /** There is something to take. `now` as in `TokenSource.poll`. Must not throw. */
   wake(now?: number): void;

@@ -1,27 +1,26 @@
 import { z } from "zod";
+import type { EngineRequest } from "../../lib/engine/engine.ts";
 
 /** How deep a field that is only passed on may be nested: more than any schema needs, and less than a stack holds. */
 const MOST_LEVELS = 64;
 
-/** What a client asks for beyond what is known here, by its names. */
-export type Extras = Readonly<Record<string, unknown>>;
+export type Extras = NonNullable<EngineRequest["extras"]>;
 
 /**
  * A schema for an object of `shape` whose result has among it `extras`: the fields that `shape` does not know, for an
- * upstream server, which may. Where nobody is to get them (`keep` is false) they are passed over, as vLLM does: clients
- * send fields of their own.
+ * upstream server, which may. Where nobody is to get them (`keep` is false) there are none, as with vLLM: clients send
+ * fields of their own.
  */
 export function withExtras<Shape extends z.ZodRawShape>(shape: Shape, keep: boolean) {
-  return z.looseObject(shape, { error: "wanted a JSON object" }).transform((all, context) => {
-    const extras: Record<string, unknown> = {};
-    for (const [name, value] of keep ? Object.entries(all) : []) {
-      if (Object.hasOwn(shape, name)) continue;
-      extras[name] = value;
+  const object = keep ? z.looseObject as typeof z.object : z.object;
+  return object(shape, { error: "wanted a JSON object" }).transform((all, context) => {
+    const unknown = Object.entries(all).filter(([name]) => !Object.hasOwn(shape, name));
+    for (const [name, value] of unknown) {
       if (withinLevels(value)) continue;
       const message = `wanted at most ${MOST_LEVELS} levels of lists and objects, got more`;
       context.addIssue({ code: "custom", path: [name], message });
     }
-    return { ...all as z.infer<z.ZodObject<Shape>>, extras: extras as Extras };
+    return { ...all, extras: Object.fromEntries(unknown) as Extras };
   });
 }
 

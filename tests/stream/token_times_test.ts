@@ -50,19 +50,22 @@ Deno.test("the first 16,384 tokens of a generation are timed, those behind them 
 });
 
 Deno.test("whoever's tokens come between, each generation reads its own, or null once the first is written over", () => {
-  const most = 8192;
+  const most = 4096;
   for (let run = 0; run < 4; run++) {
     const times = new TokenTimes(most);
-    const all = Array.from({ length: 12 }, (_, i) => ({
-      of: generation(i),
+    const begin = (arrivedAt: number) => ({
+      of: generation(arrivedAt),
       own: [] as TokenTime[],
       first: 0,
       handed: 0,
-    }));
+    });
+    const all = Array.from({ length: 12 }, (_, i) => begin(i));
     let made = 0;
     for (let step = 0; step < 40_000; step++) {
-      // A few rest for long, and go on when all they had is gone.
-      const among = draw(run, 0, step >> 11) % 2 === 0 ? 3 : all.length;
+      // Most rest until all they had is written over by three, and then go on.
+      const among = (step >> 13) % 3 === 0 ? all.length : 3;
+      // The three are new ones now and then, whose times are all kept when the others go on.
+      if (among === 3 && step % 4096 === 0) { for (let i = 0; i < 3; i++) all[i] = begin(i); }
       const one = all[draw(run, 1, step) % among];
       const at = one.of.arrivedAt + step;
       if (draw(run, 2, step) % 2 === 0) {

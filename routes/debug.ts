@@ -1,9 +1,9 @@
 import { Hono } from "hono";
-import { validator } from "hono-openapi";
 import { z } from "zod";
 import { quote, TapError } from "../lib/errors.ts";
 import type { Deps, Env } from "./deps.ts";
-import { onlyMethods, refuseInvalid } from "./errors.ts";
+import { onlyMethods } from "./errors.ts";
+import { valid } from "./valid.ts";
 
 const RecordQuery = z.object({ tokens: z.enum(["0", "1"], { error: "wanted 0 or 1" }).default("0") });
 
@@ -16,7 +16,7 @@ export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
       return c.json({ ...latest.toJSON(), total_generated: ledger.totalGenerated });
     })
     .get("/_debug/requests", (c) => c.json({ requests: ledger.records().map((record) => record.toJSON()) }))
-    .get("/_debug/requests/:id", validator("query", RecordQuery, refuseInvalid), (c) => {
+    .get("/_debug/requests/:id", valid("query", RecordQuery), (c) => {
       const id = c.req.param("id");
       const record = ledger.find(id);
       if (record === undefined) {

@@ -1,9 +1,7 @@
 import type { Context, ErrorHandler, MiddlewareHandler, NotFoundHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { z } from "zod";
 import { publicError, quote, TapError } from "../lib/errors.ts";
 import { openaiError } from "../lib/stream/openai_error.ts";
-import { came } from "./came.ts";
 import type { Deps, Env } from "./deps.ts";
 
 /**
@@ -54,18 +52,4 @@ export function onlyMethods(...methods: string[]): MiddlewareHandler<Env> {
       },
     );
   };
-}
-
-/** The hook of every validator: the first thing wrong, with its place, what was wanted there and what came. */
-export function refuseInvalid(
-  result: { success: boolean; error?: readonly unknown[]; data?: unknown },
-): void {
-  if (result.success) return;
-  const issue = result.error![0] as z.core.$ZodIssue;
-  const path =
-    issue.path?.map((step) => typeof step === "object" ? (step as { key: PropertyKey }).key : step) ?? [];
-  const param = path.join(".") || null;
-  const wanted = `${param ?? "request"}: ${issue.message}`;
-  const message = wanted.includes(", got ") ? wanted : `${wanted}, got ${came(result.data, issue, path)}`;
-  throw new TapError("invalid_request", `${message}.`, { param });
 }

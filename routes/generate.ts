@@ -1,11 +1,11 @@
 import { Hono } from "hono";
-import { validator } from "hono-openapi";
 import { collect } from "../lib/stream/collect.ts";
 import type { Deps, Env } from "./deps.ts";
 import { begin } from "./begin.ts";
-import { onlyMethods, refuseInvalid } from "./errors.ts";
+import { onlyMethods } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
 import { DEFAULT_MAX_TOKENS, generateParams } from "./params.ts";
+import { valid } from "./valid.ts";
 
 /** `POST /generate`: the whole text at once. */
 export function generateRoutes(deps: Deps): Hono<Env> {
@@ -14,7 +14,7 @@ export function generateRoutes(deps: Deps): Hono<Env> {
     .post(
       "/generate",
       jsonBody(settings),
-      validator("json", generateParams(settings), refuseInvalid),
+      valid("json", generateParams(settings)),
       async (c) => {
         const params = c.req.valid("json");
         const generation = begin(c, deps, {

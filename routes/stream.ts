@@ -1,15 +1,15 @@
 import { type Context, Hono } from "hono";
-import { validator } from "hono-openapi";
 import { streamBody } from "../lib/stream/body.ts";
 import { plainFormat } from "../lib/stream/plain.ts";
 import { SSE_HEADERS } from "../lib/stream/sse.ts";
 import type { Deps, Env } from "./deps.ts";
 import { begin } from "./begin.ts";
-import { onlyMethods, refuseInvalid } from "./errors.ts";
+import { onlyMethods } from "./errors.ts";
 import { headReady } from "./head_ready.ts";
 import { jsonBody } from "./json_body.ts";
 import { DEFAULT_MAX_TOKENS, queryParams, type StreamParams, streamParams } from "./params.ts";
 import { refusePrefetch } from "./prefetch.ts";
+import { valid } from "./valid.ts";
 
 /** `GET` and `POST /stream`: each token an event as it comes. */
 export function streamRoutes(deps: Deps): Hono<Env> {
@@ -38,10 +38,10 @@ export function streamRoutes(deps: Deps): Hono<Env> {
   };
 
   return new Hono<Env>()
-    .get("/stream", refusePrefetch, validator("query", queryParams(settings), refuseInvalid), (c) => {
+    .get("/stream", refusePrefetch, valid("query", queryParams(settings)), (c) => {
       return stream(c, c.req.valid("query"));
     })
-    .post("/stream", jsonBody(settings), validator("json", streamParams(settings), refuseInvalid), (c) => {
+    .post("/stream", jsonBody(settings), valid("json", streamParams(settings)), (c) => {
       return stream(c, c.req.valid("json"));
     })
     .all("/stream", onlyMethods("GET", "POST"));

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
-import { validator } from "hono-openapi";
 import { openaiChat } from "../../lib/stream/openai_chat.ts";
 import type { Deps, Env } from "../deps.ts";
-import { onlyMethods, refuseInvalid } from "../errors.ts";
+import { onlyMethods } from "../errors.ts";
 import { jsonBody } from "../json_body.ts";
+import { valid } from "../valid.ts";
 import { answer, type AnswerForm } from "./answer.ts";
 import { question } from "./messages.ts";
 import { chatParams } from "./params.ts";
@@ -30,7 +30,7 @@ export function chatRoutes(deps: Deps): Hono<Env> {
     .post(
       "/v1/chat/completions",
       jsonBody(settings),
-      validator("json", chatParams(settings, engine.remote ?? false), refuseInvalid),
+      valid("json", chatParams(settings, engine.remote ?? false)),
       (c) => {
         const params = c.req.valid("json");
         const { messages } = params;

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
-import { validator } from "hono-openapi";
 import { openaiCompletions } from "../../lib/stream/openai_completions.ts";
 import type { Deps, Env } from "../deps.ts";
-import { onlyMethods, refuseInvalid } from "../errors.ts";
+import { onlyMethods } from "../errors.ts";
 import { jsonBody } from "../json_body.ts";
+import { valid } from "../valid.ts";
 import { answer, type AnswerForm } from "./answer.ts";
 import { completionParams } from "./params.ts";
 
@@ -24,7 +24,7 @@ export function completionsRoutes(deps: Deps): Hono<Env> {
     .post(
       "/v1/completions",
       jsonBody(settings),
-      validator("json", completionParams(settings, engine.remote ?? false), refuseInvalid),
+      valid("json", completionParams(settings, engine.remote ?? false)),
       (c) => {
         const params = c.req.valid("json");
         return answer(c, deps, params, {

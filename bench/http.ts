@@ -33,7 +33,7 @@ export class HttpConnection implements Disposable {
       conn.setNoDelay(true);
       return new HttpConnection(conn, new URL(url));
     }
-    if (protocol !== "https:") throw new TypeError(`expected an http or https URL, got ${url}`);
+    if (protocol !== "https:") throw new TypeError(`wanted an http or https URL, got ${url}`);
     const conn = await Deno.connectTls({ ...address, alpnProtocols: ["http/1.1"] });
     await conn.handshake();
     return new HttpConnection(conn, new URL(url));
@@ -53,7 +53,7 @@ export class HttpConnection implements Disposable {
     if (target.origin !== this.#origin.origin) {
       throw new TypeError(`this connection is to ${this.#origin.origin}, the request to ${target.origin}`);
     }
-    if (body != null && typeof body !== "string") throw new TypeError("expected a string as body");
+    if (body != null && typeof body !== "string") throw new TypeError("wanted a string as body");
     const request = requestBytes(method, target, new Headers(headers), body ?? undefined);
     const onAbort = () => this.close();
     signal?.addEventListener("abort", onAbort, { once: true });

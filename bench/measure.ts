@@ -1,7 +1,9 @@
-import { parseArgs } from "node:util";
+import { z } from "zod";
+import { MOST_MODEL_LEN } from "../lib/config.ts";
 import { brokenBounds, type Figures, FILE_NAMES, filesOf, MIN_ITL_COUNT } from "./measure/figures.ts";
 import { startServer } from "./measure/local_server.ts";
 import { cancelOneStream, timeOneStream } from "./measure/probe.ts";
+import { command, FLAG, readOptions, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
 
 const HELP = `Measures a token stream and its cancellation, and writes the figures.
@@ -19,56 +21,31 @@ Files: ${FILE_NAMES.join(" ")}. Exit code 1 when a bound fails, 2 for bad usage.
 A stream of one token comes first, to warm up. The request's time is that of its write to an open connection; an arrival's, that of its read, before parsing.
 `;
 
-class UsageError extends Error {}
+const Options = z.object({
+  url: z.string().refine(
+    (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""),
+    "an http or https URL",
+  ).optional(),
+  out: z.string().min(1, "a folder").default("metrics"),
+  prompt: z.string().min(1, "some text").default("hello"),
+  "max-tokens": whole(MIN_ITL_COUNT + 1, MOST_MODEL_LEN).default(100),
+  json: FLAG,
+});
 
-interface Options {
-  url?: string;
-  out: string;
-  prompt: string;
-  maxTokens: number;
-  json: boolean;
-}
+type Options = z.output<typeof Options>;
 
-/** @throws {UsageError} */
-function parseOptions(args: string[]): Options | "help" {
-  let values;
-  try {
-    ({ values } = parseArgs({
-      args,
-      options: {
-        url: { type: "string" },
-        out: { type: "string", default: "metrics" },
-        prompt: { type: "string", default: "hello" },
-        "max-tokens": { type: "string", default: "100" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    }));
-  } catch (error) {
-    throw new UsageError((error as Error).message.split("\n")[0]);
-  }
-  if (values.help) return "help";
-  const { url, out, prompt, json, "max-tokens": given } = values;
-  const maxTokens = /^\d+$/.test(given) ? Number(given) : NaN;
-  if (!(maxTokens > MIN_ITL_COUNT)) {
-    throw new UsageError(
-      `--max-tokens: expected a whole number of at least ${MIN_ITL_COUNT + 1}, got ${given}`,
-    );
-  }
-  if (prompt === "") throw new UsageError("--prompt: expected some text, got none");
-  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-    throw new UsageError(`--url: expected an http or https URL, got ${url}`);
-  }
-  return { url, out, prompt, maxTokens, json };
-}
-
-async function measure({ url, prompt, maxTokens }: Options & { url: string }): Promise<Figures> {
+/** @param begun called when the server has answered */
+async function measure(
+  { url, prompt, "max-tokens": maxTokens }: Options & { url: string },
+  begun: () => Promise<void>,
+): Promise<Figures> {
   const progress = progressLine();
   try {
     progress("generating in two processes");
     const generated = await Promise.all([printTokens(prompt, maxTokens), printTokens(prompt, maxTokens)]);
     // The first stream of a process also pays for compiling the code on its way, here and in the server.
     await timeOneStream({ url, prompt, maxTokens: 1 });
+    await begun();
     const onToken = (count: number) => progress(`token ${count} of ${maxTokens}`);
     const timed = await timeOneStream({ url, prompt, maxTokens, onToken });
     progress("disconnecting in the middle of a stream");
@@ -105,8 +82,11 @@ function show(figures: Figures, out: string) {
 async function run(options: Options): Promise<number> {
   const { out, json } = options;
   await Deno.mkdir(out, { recursive: true });
-  // A run that fails midway must not leave the files of an earlier one to be taken for its own.
-  for (const name of FILE_NAMES) await Deno.remove(`${out}/${name}`).catch(ignoreMissing);
+  // A run that fails midway must not leave the files of an earlier one to be taken for its own. One that reaches no
+  // server has measured nothing, and takes nothing away.
+  const removeOld = async () => {
+    for (const name of FILE_NAMES) await Deno.remove(`${out}/${name}`).catch(ignoreMissing);
+  };
 
   await using server = options.url === undefined ? await startServer() : undefined;
   const stopServer = async () => {
@@ -115,7 +95,7 @@ async function run(options: Options): Promise<number> {
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stopServer);
   try {
-    const figures = await measure({ ...options, url: options.url ?? server!.url });
+    const figures = await measure({ ...options, url: options.url ?? server!.url }, removeOld);
     for (const [name, content] of Object.entries(filesOf(figures))) {
       await Deno.writeTextFile(`${out}/${name}`, content);
     }
@@ -136,12 +116,5 @@ function ignoreMissing(error: unknown) {
 }
 
 if (import.meta.main) {
-  try {
-    const options = parseOptions(Deno.args);
-    if (options === "help") console.log(HELP.trimEnd());
-    else Deno.exitCode = await run(options);
-  } catch (error) {
-    console.error(`measure: ${error instanceof Error ? error.message : error}`);
-    Deno.exitCode = error instanceof UsageError ? 2 : 1;
-  }
+  await command({ name: "measure", help: HELP, parse: (args) => readOptions(Options, args), work: run });
 }

@@ -31,11 +31,11 @@ export async function timeOneStream(
   const onToken = ({ tokens }: TokenEvent) => options.onToken?.(count += tokens);
   const result = await readTokens({ ...streamRequest(connection.fetch, options), onToken });
   if (result.outcome !== "done") {
-    throw new Error(`expected a stream that ends with [DONE], got ${describe(result)}`);
+    throw new Error(`wanted a stream that ends with [DONE], got ${describe(result)}`);
   }
 
   const { ttftMs, endToEndMs, itlMs, tokens } = timeStream(result);
-  if (ttftMs === null || endToEndMs === null) throw new Error("expected tokens with text, none had any");
+  if (ttftMs === null || endToEndMs === null) throw new Error("wanted tokens with text, none had any");
   const { p50, p99, max } = distribution(itlMs) ?? { p50: NaN, p99: NaN, max: NaN };
   return {
     ttftMs,
@@ -63,7 +63,7 @@ export async function cancelOneStream({ url, prompt }: ProbeOptions): Promise<Fi
     for (let read = 0; read < CANCEL_AFTER; read++) {
       const next = await stream.next();
       if (next.done) {
-        throw new Error(`expected ${CANCEL_AFTER} events before the disconnect, got ${describe(next.value)}`);
+        throw new Error(`wanted ${CANCEL_AFTER} events before the disconnect, got ${describe(next.value)}`);
       }
     }
     connection.close();
@@ -79,10 +79,10 @@ async function settled(url: string, requestId: string | null): Promise<Figures["
     while (true) {
       using connection = await connect(url);
       const response = await connection.fetch(path(url, "/_debug/generated"), { signal });
-      if (!response.ok) throw new Error(`expected status 200 of /_debug/generated, got ${response.status}`);
+      if (!response.ok) throw new Error(`wanted status 200 of /_debug/generated, got ${response.status}`);
       const { id, outcome, requested, generated } = await response.json();
       if (requestId !== null && id !== requestId) {
-        throw new Error(`expected the record of ${requestId}, got ${id}: is the server in use by others?`);
+        throw new Error(`wanted the record of ${requestId}, got ${id}: is the server in use by others?`);
       }
       if (outcome !== "running") return { requested, generated };
       signal.throwIfAborted();
@@ -91,7 +91,7 @@ async function settled(url: string, requestId: string | null): Promise<Figures["
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new Error(
-      `expected the cancelled stream to be settled within ${SETTLE_MS} ms, it was still running`,
+      `wanted the cancelled stream to be settled within ${SETTLE_MS} ms, it was still running`,
     );
   }
 }

@@ -88,6 +88,6 @@ function malformed(data: string): Payload {
   const shown = data.length > 80 ? data.slice(0, 80) + "…" : data;
   return {
     kind: "error",
-    error: { code: "malformed", message: `expected a JSON object as data, got: ${shown}` },
+    error: { code: "malformed", message: `wanted a JSON object as data, got: ${shown}` },
   };
 }

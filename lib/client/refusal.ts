@@ -15,13 +15,13 @@ export async function refusal(response: Response, signal: AbortSignal): Promise<
   if (response.ok) {
     response.body?.cancel().catch(() => {});
     const type = response.headers.get("content-type");
-    const message = `not streamed: expected text/event-stream, got ${type || "no content type"}`;
+    const message = `not streamed: wanted text/event-stream, got ${type || "no content type"}`;
     return { code: "not_streamed", message };
   }
   const body = await startOfBody(response, signal);
   const fallback = {
     code: `http_${response.status}`,
-    message: `expected status 200, got ${response.status}`,
+    message: `wanted status 200, got ${response.status}`,
   };
   try {
     const json = JSON.parse(body);

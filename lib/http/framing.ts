@@ -20,7 +20,7 @@ export function framing(headers: Headers): Unframe {
   }
   const length = headers.get("content-length");
   if (length !== null) {
-    if (!/^\d{1,15}$/.test(length)) throw new Error(`expected a content-length in digits, got "${length}"`);
+    if (!/^\d{1,15}$/.test(length)) throw new Error(`wanted a content-length in digits, got "${length}"`);
     let left = Number(length);
     return (piece) => {
       if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);

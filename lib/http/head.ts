@@ -42,7 +42,7 @@ export async function readHead(read: () => Promise<Uint8Array | null>): Promise<
     }
     // Only what holds no whole head is too long: one read may bring a head and much of its body.
     if (held.length >= MAX_HEAD_BYTES) {
-      throw new Error(`expected a response head under ${MAX_HEAD_BYTES} bytes`);
+      throw new Error(`wanted a response head under ${MAX_HEAD_BYTES} bytes`);
     }
     const piece = await read();
     if (piece === null) throw new Error("the connection was closed before the response's head was complete");
@@ -61,7 +61,7 @@ function endOfHead(bytes: Uint8Array): number {
 function parseHead(head: string): { status: number; headers: Headers } {
   const [statusLine, ...lines] = head.split("\r\n");
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1];
-  if (!status) throw new Error(`expected an HTTP/1.1 status line, got "${statusLine.slice(0, 80)}"`);
+  if (!status) throw new Error(`wanted an HTTP/1.1 status line, got "${statusLine.slice(0, 80)}"`);
   const headers = new Headers();
   for (const line of lines) {
     const colon = line.indexOf(":");

@@ -118,5 +118,5 @@ Deno.test("a connection refuses requests to another origin, and other protocols"
   await using server = await rawServer({ steps: [], end: "hold" });
   using connection = await HttpConnection.open(server.url);
   await assertRejects(() => connection.fetch("http://other.test/"), TypeError, "http://other.test");
-  await assertRejects(() => HttpConnection.open("ftp://x.test/"), TypeError, "expected an http or https URL");
+  await assertRejects(() => HttpConnection.open("ftp://x.test/"), TypeError, "wanted an http or https URL");
 });

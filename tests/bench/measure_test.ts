@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { brokenBounds, type Figures, filesOf } from "../../bench/measure/figures.ts";
 import { startServer } from "../../bench/measure/local_server.ts";
 import { rawServer, type Script, SSE_HEAD } from "../helpers/raw_server.ts";
@@ -143,10 +150,10 @@ Deno.test("measure exits 1 with one line for a broken bound, a cut stream, a sha
     const [url, line] of [
       [wasteful.url, "measure: generated after the disconnect must be at most 30, it is 31"],
       [short.url, "measure: itl count must be at least 19, it is 4"],
-      [shared.url, "measure: expected the record of r-1, got r-2: is the server in use by others?"],
+      [shared.url, "measure: wanted the record of r-1, got r-2: is the server in use by others?"],
       [
         cut.url,
-        "measure: expected a stream that ends with [DONE], got truncated after 1 tokens (truncated: the response was cut off midway)",
+        "measure: wanted a stream that ends with [DONE], got truncated after 1 tokens (truncated: the response was cut off midway)",
       ],
       [gone.url, `measure: cannot connect to ${gone.url}`],
     ]
@@ -161,9 +168,9 @@ Deno.test("measure exits 1 with one line for a broken bound, a cut stream, a sha
 Deno.test("measure exits 2 with one line for bad usage", async () => {
   for (
     const [args, part] of [
-      [["--max-tokens", "19"], "--max-tokens: expected a whole number of at least 20, got 19"],
-      [["--max-tokens", "1e3"], "got 1e3"],
-      [["--url", "localhost:8170"], "--url: expected an http or https URL, got localhost:8170"],
+      [["--max-tokens", "19"], '--max-tokens: wanted a whole number from 20 to 10000000, got "19"'],
+      [["--max-tokens", "1e3"], 'got "1e3"'],
+      [["--url", "localhost:8170"], '--url: wanted an http or https URL, got "localhost:8170"'],
       [["--prompt", ""], "--prompt"],
       [["--nope"], "--nope"],
       [["extra"], "extra"],
@@ -173,6 +180,34 @@ Deno.test("measure exits 2 with one line for bad usage", async () => {
     assertEquals([code, stdout, files], [2, "", {}]);
     assertStringIncludes(stderr, part);
     assertEquals(stderr.split("\n").length, 1);
+  }
+});
+
+Deno.test("the figures of an earlier run stay when no server was reached, and go when a run breaks off", async () => {
+  await using cut = await rawServer((request) => ({
+    steps: [
+      SSE_HEAD,
+      'data: {"token":"a"}\n\n',
+      ...(request.includes('"max_tokens":1}') ? ["data: [DONE]\n\n"] : []),
+    ],
+    end: "fin",
+  }));
+  await using gone = await rawServer({ steps: [], end: "hold" });
+  await gone[Symbol.asyncDispose]();
+  const out = await Deno.makeTempDir();
+  try {
+    const old = `${out}/report.txt`;
+    await Deno.writeTextFile(old, "of an earlier run");
+    for (const args of [["--url", gone.url], ["--max-tokens", "1"]]) {
+      assertGreater((await measure("--out", out, ...args)).code, 0);
+      assertEquals(await Deno.readTextFile(old), "of an earlier run");
+    }
+    const { code, stderr } = await measure("--out", out, "--url", cut.url);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "truncated after 1 tokens");
+    await assertRejects(() => Deno.readTextFile(old), Deno.errors.NotFound);
+  } finally {
+    await Deno.remove(out, { recursive: true });
   }
 });
 

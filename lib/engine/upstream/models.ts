@@ -74,7 +74,7 @@ export async function listModels(
 /** Only what is known of a model is handed on. */
 function parseModels(text: string): ListedModel[] {
   const list: unknown = JSON.parse(text);
-  if (!isObject(list) || !Array.isArray(list.data)) throw new Error("expected a list of models");
+  if (!isObject(list) || !Array.isArray(list.data)) throw new Error("wanted a list of models");
   return list.data.filter(isObject).flatMap(({ id, created, owned_by, max_model_len }): ListedModel[] =>
     !isName(id) ? [] : [{
       id,

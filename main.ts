@@ -1,10 +1,12 @@
-import { ConfigError, readSettings, type Settings, settingsHelp } from "./lib/config.ts";
+import project from "./deno.json" with { type: "json" };
+import { ConfigError, type Settings } from "./lib/config.ts";
 import type { Engine } from "./lib/engine/engine.ts";
 import { type Clock, Pacer } from "./lib/engine/pacer.ts";
 import { SimulatedEngine } from "./lib/engine/simulated.ts";
 import { quote, TapError } from "./lib/errors.ts";
 import { HttpServer } from "./lib/http/server/http_server.ts";
 import { lineWriter } from "./lib/lines.ts";
+import { readSettings, settingsHelp, strangeVariables } from "./lib/read_settings.ts";
 import { generationLine, listeningLine, shutdownLine, unexpectedLine } from "./lib/stream/log.ts";
 import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
@@ -34,7 +36,6 @@ async function pickEngine(settings: Settings, clock: Clock): Promise<Engine> {
         {
           url,
           model: settings.upstreamModel,
-          fallbackModel: settings.model,
           apiKey: await readKey(settings),
         },
         {
@@ -158,8 +159,18 @@ if (import.meta.main) {
     console.log(settingsHelp());
     Deno.exit(0);
   }
+  if (Deno.args.includes("--version")) {
+    console.log(`tokentap ${project.version}`);
+    Deno.exit(0);
+  }
   try {
-    await serve(readSettings(Deno.args, Deno.env.toObject()));
+    const env = Deno.env.toObject();
+    const settings = readSettings(Deno.args, env);
+    const strange = strangeVariables(env).map((name) => quote(name, 80));
+    if (strange.length > 0) {
+      console.error(`No such settings, passed over: ${strange.join(", ")}; see --help.`);
+    }
+    await serve(settings);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     console.error(error.message);

@@ -1,5 +1,5 @@
 import { Pacer, type Task } from "../lib/engine/pacer.ts";
-import { readSettings } from "../lib/config.ts";
+import { readSettings } from "../lib/read_settings.ts";
 import { SimulatedEngine } from "../lib/engine/simulated.ts";
 import { generate } from "../lib/engine/vocabulary.ts";
 import { streamBody } from "../lib/stream/body.ts";

@@ -15,6 +15,13 @@ export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHan
       const came = type === null ? "none" : quote(type, 80);
       throw new TapError("unsupported_media_type", `Content-Type: wanted application/json, got ${came}.`);
     }
+    // JSON is UTF-8 (RFC 8259, 8.1). Read as that, a text in another coding could pass as one that nobody wrote.
+    if (/;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i.test(type)) {
+      throw new TapError(
+        "unsupported_media_type",
+        `Content-Type: wanted JSON in UTF-8, got ${quote(type, 80)}.`,
+      );
+    }
     const length = Number(c.req.raw.headers.get("content-length"));
     if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
     const text = await readText(c.req.raw.body, maxBodyBytes, bodyTimeout);

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { ConfigError, readSettings, settingRows, Settings, settingsHelp } from "../lib/config.ts";
+import { ConfigError, settingRows, Settings } from "../lib/config.ts";
+import { readSettings, settingsHelp, strangeVariables } from "../lib/read_settings.ts";
 
 const read = (args = "", env: Record<string, string> = {}) =>
   readSettings(args === "" ? [] : args.split(" "), env);
@@ -28,6 +29,21 @@ Deno.test("a flag stands over the environment, and that over the default", () =>
 
 Deno.test("an empty variable is as good as none, and variables of others are not looked at", () => {
   assertEquals(read("", { TOKENTAP_PORT: "", PORT: "1", TOKENTAP_NO_SUCH: "1" }).port, 8170);
+});
+
+Deno.test("a variable that is no setting is told, unless Kubernetes sets it for a Service called tokentap", () => {
+  const links = {
+    TOKENTAP_PORT: "tcp://10.0.0.1:8170",
+    TOKENTAP_SERVICE_HOST: "10.0.0.1",
+    TOKENTAP_SERVICE_PORT: "8170",
+    TOKENTAP_SERVICE_PORT_HTTP: "8170",
+    TOKENTAP_PORT_8170_TCP: "tcp://10.0.0.1:8170",
+    TOKENTAP_PORT_8170_TCP_ADDR: "10.0.0.1",
+  };
+  assertEquals(read("", links).port, 8170);
+  assertEquals(strangeVariables(links), []);
+  const env = { ...links, TOKENTAP_PROT: "1", TOKENTAP_SEED: "1", tokentap_x: "", OTHER: "" };
+  assertEquals(strangeVariables(env), ["TOKENTAP_PROT"]);
 });
 
 Deno.test("a value stands behind its flag or after a sign of equality, which it may hold itself", () => {
@@ -112,9 +128,14 @@ Deno.test("a hostile value is quoted short and on one line", () => {
 });
 
 Deno.test("the llama engine has four slots unless told else", () => {
-  assertEquals(read("--engine llama").maxNumSeqs, 4);
-  assertEquals(read("--engine llama --max-num-seqs 9").maxNumSeqs, 9);
-  assertEquals(read("--engine llama", { TOKENTAP_MAX_NUM_SEQS: "7" }).maxNumSeqs, 7);
+  assertEquals(read("--engine llama --model a.gguf").maxNumSeqs, 4);
+  assertEquals(read("--engine llama --model a.gguf --max-num-seqs 9").maxNumSeqs, 9);
+  assertEquals(read("--engine llama --model a.gguf", { TOKENTAP_MAX_NUM_SEQS: "7" }).maxNumSeqs, 7);
+});
+
+Deno.test("the llama engine wants a file, and says so where none was named", () => {
+  assertEquals(complaint("--engine llama"), "--model: wanted a GGUF file with --engine llama, got nothing.");
+  assertEquals(read("--engine llama", { TOKENTAP_MODEL: "a.gguf" }).model, "a.gguf");
 });
 
 Deno.test("an upstream server's model is as long as it says, unless told else", () => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { number, readOptions, whole } from "../options.ts";
+import { number, readOptions, UsageError, whole } from "../options.ts";
 import { PEERS } from "./catalog.ts";
 
 export const HELP = `Measures this server beside what a user would pick instead, on the same work.
@@ -60,5 +60,11 @@ export type Options = z.infer<typeof Options>;
 
 /** @throws {UsageError} for an unknown option or a value that cannot be used */
 export function parseOptions(args: string[]): Options | "help" {
-  return readOptions(Options, args);
+  const options = readOptions(Options, args);
+  if (options !== "help" && options.pid !== undefined && options.url === undefined) {
+    throw new UsageError(
+      `--pid: wanted --url with it, the server whose process it is, got ${options.pid} alone`,
+    );
+  }
+  return options;
 }

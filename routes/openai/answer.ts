@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { publicError } from "../../lib/errors.ts";
+import { publicError, TapError } from "../../lib/errors.ts";
 import { streamBody } from "../../lib/stream/body.ts";
 import { Choices } from "../../lib/stream/choices.ts";
 import { collect, type Collected } from "../../lib/stream/collect.ts";
@@ -108,6 +108,7 @@ function beginAll(
     minTokens: params.min_tokens ?? undefined,
     ignoreEos: params.ignore_eos ?? undefined,
   };
+  refuseMoreThanFit(deps, params.n ?? 1);
   const generations: Generation[] = [];
   try {
     for (let choice = 0; choice < (params.n ?? 1); choice++) {
@@ -118,6 +119,19 @@ function beginAll(
     failAll(generations, error);
     throw error;
   }
+}
+
+/** More answers at once than slots and queue hold would be refused with 429 for ever, which asks to try again. */
+function refuseMoreThanFit({ engine, settings }: Deps, answers: number): void {
+  const slots = engine.slots?.().max;
+  if (slots === undefined) return;
+  const most = slots + settings.maxWaitingQueueLength;
+  if (answers <= most) return;
+  throw new TapError(
+    "invalid_request",
+    `n: wanted at most ${most}, as many as slots and queue hold, got ${answers}.`,
+    { param: "n" },
+  );
 }
 
 /**

@@ -61,7 +61,7 @@ export function startOver(
   { limits, apiKey, model = "m", settings }: UpstreamOptions = {},
 ): Service {
   const engine = new UpstreamEngine(
-    { url: `${url}/v1`, model, fallbackModel: "tokentap", apiKey },
+    { url: `${url}/v1`, model, apiKey },
     { connectMs: 2000, idleMs: 10_000, totalMs: 20_000, ...limits },
     new Pacer(),
     dial(url),

@@ -10,7 +10,7 @@ interface Room {
 
 /** The first room that a path lies in counts. Tests may import everything and have no row. */
 const ROOMS: Room[] = [
-  { at: "main.ts", files: ["lib/", "routes/"], packages: ["hono", "zod"] },
+  { at: "main.ts", files: ["deno.json", "lib/", "routes/"], packages: ["hono", "zod"] },
   { at: "routes/", files: ["lib/", "routes/"], packages: ["hono", "zod"] },
   { at: "bench/", files: ["lib/", "bench/"], packages: ["*"] },
   // Within lib: words first (errors, settings), then engines, then what streams them. The client stands apart.

@@ -88,7 +88,10 @@ Deno.test("a client that leaves stops all its answers, streamed or not", async (
 });
 
 Deno.test("when there is no room for one of several answers none is begun", async () => {
-  await using service = startService({ settings: { maxNumSeqs: 2, maxWaitingQueueLength: 0 } });
+  await using service = startService({ settings: { maxNumSeqs: 3, maxWaitingQueueLength: 0 } });
+  using other = await RawClient.open(service.port);
+  other.request(CHAT, { body: { messages, stream: true, max_tokens: 8000 } });
+  await until("the other to run", () => service.deps.engine.slots!().in_use === 1);
   const { status, json } = await postJson(service.url + CHAT, { messages, n: 3, stream: true });
   assertEquals([status, json.error.code], [429, "rate_limit_exceeded"]);
   await until("three outcomes", () => service.ended.length === 3);
@@ -97,9 +100,18 @@ Deno.test("when there is no room for one of several answers none is begun", asyn
     ["failed", "rate_limit"],
     ["failed", "rate_limit"],
   ]);
-  assertEquals(service.deps.engine.slots!().in_use, 0);
+  assertEquals(service.deps.engine.slots!().in_use, 1);
   const next = await postJson(service.url + CHAT, { messages, n: 2, max_tokens: 1 });
   assertEquals(next.status, 200);
+});
+
+Deno.test("more answers than slots and queue can ever hold are a 400, not a 429 that asks to try again", async () => {
+  await using service = startService({ settings: { maxNumSeqs: 2, maxWaitingQueueLength: 1 } });
+  const { status, json } = await postJson(service.url + CHAT, { messages, n: 4 });
+  assertEquals([status, json.error.param], [400, "n"]);
+  assertEquals(json.error.message, "n: wanted at most 3, as many as slots and queue hold, got 4.");
+  assertEquals(service.ledger.totals().requests.total, 0);
+  assertEquals((await postJson(service.url + CHAT, { messages, n: 3, max_tokens: 1 })).status, 200);
 });
 
 Deno.test("an error in one of several answers ends the stream and all of them", async () => {

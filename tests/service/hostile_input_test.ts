@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertLess, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertLess, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { type Service, startService } from "../helpers/service.ts";
 import { RawClient, requestText } from "../helpers/sockets.ts";
 import { residentMb, spawnService } from "../helpers/spawned_service.ts";
@@ -66,6 +66,8 @@ const REFUSED: Record<string, Refusal> = {
   "a form": mediaType("application/x-www-form-urlencoded"),
   "plain text": mediaType("text/plain"),
   "a type that only begins like JSON": mediaType("application/jsonp"),
+  "JSON in UTF-16": mediaType("application/json; charset=utf-16le"),
+  "JSON in Latin-1": mediaType('application/json;v=1; CHARSET = "iso-8859-1"'),
 };
 
 async function post(service: Service, { body, type = "application/json" }: Omit<Refusal, "status" | "code">) {
@@ -75,6 +77,15 @@ async function post(service: Service, { body, type = "application/json" }: Omit<
     body: body as BodyInit,
   });
 }
+
+Deno.test("JSON is taken with any parameters that leave it UTF-8", async () => {
+  await using service = startService();
+  const body = json({ prompt: "a", max_tokens: 1 });
+  for (const more of ["", "; charset=utf-8", ';charset="UTF-8"', " ; charset = utf8;v=1", "; v=1"]) {
+    const response = await post(service, { body, type: `application/json${more}` });
+    assertStringIncludes(await response.text(), "[DONE]", more);
+  }
+});
 
 for (const [name, refusal] of Object.entries(REFUSED)) {
   Deno.test(`R4: ${name} is refused with ${refusal.status} in under 50 ms`, async () => {

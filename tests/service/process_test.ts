@@ -180,6 +180,12 @@ Deno.test("main.ts: a port that is in use is one line that names it, and exit co
   assert(stderr.includes(String(port)), stderr);
 });
 
+Deno.test("main.ts: --version is one line on stdout, with exit code 0", async () => {
+  const { code, stdout, stderr } = await runMain("--version");
+  assertEquals([code, stderr], [0, ""]);
+  assertMatch(stdout, /^tokentap \d+\.\d+\.\d+\n$/);
+});
+
 Deno.test("main.ts: --help names every flag on stdout, with exit code 0", async () => {
   const { code, stdout, stderr } = await runMain("--help");
   assertEquals([code, stderr], [0, ""]);

@@ -42,6 +42,17 @@ Deno.test("what only the upstream can do reaches it as it came, on both routes",
   }
 });
 
+Deno.test("an upstream is asked for the model of the settings, else the client's, else for none", async () => {
+  const named = [["ours", "theirs", "ours"], ["", "theirs", "theirs"], ["", undefined, undefined]] as const;
+  for (const [path, least, events] of ROUTES) {
+    for (const [configured, model, wanted] of named) {
+      await using over = await overUpstream(stream([...events]), { model: configured });
+      await postJson(over.service.url + path, JSON.stringify({ ...least, model }));
+      assertEquals(JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]).model, wanted);
+    }
+  }
+});
+
 Deno.test("no field of the client's can stand for one of ours", async () => {
   const { body, text } = await asked(
     `{"messages":[{"role":"user","content":"hello"}],"max_tokens":2,"stream":false,"extras":{"stream":false},` +

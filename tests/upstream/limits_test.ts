@@ -57,7 +57,7 @@ function begin(connect?: () => Promise<Connection>) {
   const closedAt: number[] = [];
   watch.upstreamClosed = (now) => void closedAt.push(now);
   const engine = new UpstreamEngine(
-    { url: "http://up/v1", model: "m", fallbackModel: "" },
+    { url: "http://up/v1", model: "m" },
     { connectMs: 5000, idleMs: 60_000, totalMs: 600_000 },
     clock,
     connect ?? (() => Promise.resolve(connection)),
@@ -191,7 +191,7 @@ Deno.test("a signal that has aborted already opens no connection", async () => {
   const { clock, watch, connection } = begin();
   await settle();
   const engine = new UpstreamEngine(
-    { url: "http://up/v1", model: "m", fallbackModel: "" },
+    { url: "http://up/v1", model: "m" },
     { connectMs: 1, idleMs: 1, totalMs: 1 },
     clock,
     () => {

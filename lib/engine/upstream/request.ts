@@ -7,9 +7,8 @@ import type { EngineRequest } from "../engine.ts";
 export interface Upstream {
   /** The base with its version, e.g. `http://127.0.0.1:8000/v1`; no slash at the end. */
   url: string;
-  /** The model to ask for; where empty, the one the client named, else `fallbackModel`. */
+  /** The model to ask for; where empty, the one the client named, and none if it named none. */
   model: string;
-  fallbackModel: string;
   /** Sent as `Authorization: Bearer`; nothing of the client's own is passed on. */
   apiKey?: string | undefined;
 }
@@ -49,12 +48,12 @@ export function ourHeaders({ apiKey }: Upstream, accept: string): Headers {
   return headers;
 }
 
-function bodyOf(request: EngineRequest, { model, fallbackModel }: Upstream): Record<string, unknown> {
+function bodyOf(request: EngineRequest, { model }: Upstream): Record<string, unknown> {
   // JSON leaves out what is undefined: what the client did not set is the upstream's to decide.
   return {
     // First, so that none of them can stand for what we say.
     ...request.extras,
-    model: model || request.model || fallbackModel,
+    model: model || request.model,
     ...request.continuation
       ? { prompt: request.prompt }
       : { messages: request.messages ?? [{ role: "user", content: request.prompt }] },

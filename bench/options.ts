@@ -36,7 +36,7 @@ export function readOptions<T extends z.ZodRawShape>(
   try {
     ({ values } = parseArgs({ args, options: { ...options, help: { type: "boolean", short: "h" } } }));
   } catch (error) {
-    throw new UsageError((error as Error).message.split("\n")[0]);
+    throw new UsageError((error as Error).message.replaceAll("\n", " "));
   }
   if (values.help) return "help";
   const parsed = schema.safeParse(values);

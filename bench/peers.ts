@@ -8,6 +8,7 @@ import { killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { machine } from "./peers/machine.ts";
 import { verify } from "./peers/verify.ts";
+import { prepareFile, writeJson } from "./result_file.ts";
 
 /** A server under test: started anew for each run, so that no run inherits another's heap. */
 interface Contender {
@@ -87,6 +88,7 @@ async function measure(
 }
 
 async function main(options: Options): Promise<number> {
+  await prepareFile("--json", options.json);
   await requireDescriptors(Math.max(...options.streams));
   const contenders = await contendersOf(options);
   if (contenders.length === 0) throw new Error("no server left to measure");
@@ -130,19 +132,17 @@ async function main(options: Options): Promise<number> {
       runs,
     });
   }
-  await Deno.mkdir(options.json.replace(/[^/]*$/, "") || ".", {
-    recursive: true,
-  });
-  await Deno.writeTextFile(
-    options.json,
-    JSON.stringify({ machine: about, loads }, null, 2) + "\n",
-  );
+  // What an earlier run has found is worth more than nothing.
+  if (loads.length === 0) throw new Error(`nothing was measured; ${options.json} is as it was`);
+  await writeJson(options.json, { machine: about, loads });
   console.log(`\nwrote ${options.json}`);
   return failed ? 1 : 0;
 }
 
 function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // "fetch failed" alone says nothing.
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
 if (import.meta.main) {

@@ -9,7 +9,7 @@ import { clearFiles, filesOf, writeFiles } from "./study/files.ts";
 import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
 import type { PlannedReader } from "./study/schedule.ts";
-import { withServer } from "./study/server.ts";
+import { startServer } from "./measure/local_server.ts";
 
 type Kind = "stopping" | "ignoring";
 
@@ -54,7 +54,7 @@ async function work(options: Options): Promise<number> {
   return faults.length > 0 ? 1 : 0;
 }
 
-function runOnce(
+async function runOnce(
   { slots, seconds }: Options,
   schedule: PlannedReader[],
   kind: Kind,
@@ -66,14 +66,14 @@ function runOnce(
     ...["--inter-token-latency", `${MODEL.interTokenLatencyMs}ms`],
     ...kind === "ignoring" ? ["--ignore-disconnects"] : [],
   ];
-  return withServer(flags, (server) =>
-    run({
-      server,
-      schedule,
-      seconds,
-      atEnd: "drain",
-      onSample: ({ atMs, queue }) => progress(`${(atMs / 1000).toFixed(1)} s, ${queue} wait`),
-    }));
+  await using server = await startServer(undefined, flags);
+  return await run({
+    server,
+    schedule,
+    seconds,
+    atEnd: "drain",
+    onSample: ({ atMs, queue }) => progress(`${(atMs / 1000).toFixed(1)} s, ${queue} wait`),
+  });
 }
 
 if (import.meta.main) await command({ name: NAME, help: HELP, parse: parseOptions, work });

@@ -4,7 +4,7 @@ import { progressLine } from "./progress.ts";
 import { clearFiles, filesOf, writeFiles } from "./study/files.ts";
 import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
-import { withServer } from "./study/server.ts";
+import { startServer } from "./measure/local_server.ts";
 import { type Point, pointOf } from "./tradeoff/figures.ts";
 import { findingsOf } from "./tradeoff/findings.ts";
 import { MODEL, schedule, timeFactor } from "./tradeoff/load.ts";
@@ -40,22 +40,22 @@ async function work(options: Options): Promise<number> {
   return faults.length > 0 ? 1 : 0;
 }
 
-function runOnce(options: Options, slots: number, progress: (text: string) => void): Promise<Run> {
+async function runOnce(options: Options, slots: number, progress: (text: string) => void): Promise<Run> {
   const flags = [
     ...["--max-num-seqs", `${slots}`, "--log-format", "text"],
     ...["--time-to-first-token", `${MODEL.timeToFirstTokenMs}ms`],
     ...["--inter-token-latency", `${MODEL.interTokenLatencyMs}ms`],
     ...["--time-factor-under-load", `${timeFactor(slots, options.slowdown)}`],
   ];
-  return withServer(flags, (server) =>
-    run({
-      server,
-      schedule: schedule(options),
-      seconds: options.seconds,
-      // A queue that grew for the whole window would take many times as long to be served.
-      atEnd: "cut",
-      onSample: ({ atMs, queue }) => progress(`${(atMs / 1000).toFixed(1)} s, ${queue} wait`),
-    }));
+  await using server = await startServer(undefined, flags);
+  return await run({
+    server,
+    schedule: schedule(options),
+    seconds: options.seconds,
+    // A queue that grew for the whole window would take many times as long to be served.
+    atEnd: "cut",
+    onSample: ({ atMs, queue }) => progress(`${(atMs / 1000).toFixed(1)} s, ${queue} wait`),
+  });
 }
 
 if (import.meta.main) await command({ name: NAME, help: HELP, parse: parseOptions, work });

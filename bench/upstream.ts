@@ -3,6 +3,7 @@ import { createTransport } from "./load/transport.ts";
 import { command } from "./options.ts";
 import { machine } from "./peers/machine.ts";
 import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
+import { prepareFile, writeJson } from "./result_file.ts";
 import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
@@ -113,6 +114,7 @@ function judge(rounds: Round[]) {
 }
 
 async function main(options: Options): Promise<number> {
+  await prepareFile("--out", options.out);
   const about = await machine();
   console.log(
     `${about.os} ${about.arch}, ${about.cores} cores, Deno ${about.deno}, load average ${about.loadAverage}\n` +
@@ -124,11 +126,7 @@ async function main(options: Options): Promise<number> {
   for (const { what, value, most } of figures) {
     console.log(`  ${what}: ${value.toFixed(2)}, wanted at most ${most}${value > most ? ": FAILED" : ""}`);
   }
-  await Deno.mkdir(options.out.replace(/[^/]*$/, "") || ".", { recursive: true });
-  await Deno.writeTextFile(
-    options.out,
-    JSON.stringify({ machine: about, options, figures, rounds }, null, 2) + "\n",
-  );
+  await writeJson(options.out, { machine: about, options, figures, rounds });
   console.log(`wrote ${options.out}`);
   const broken = rounds.some(({ direct, hop }) => direct.problems.length + hop.problems.length > 0);
   return broken || figures.some(({ value, most }) => value > most) ? 1 : 0;

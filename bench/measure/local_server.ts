@@ -6,11 +6,14 @@ export interface LocalServer extends AsyncDisposable {
 
 const START_MS = 60_000;
 const STOP_MS = 7_000;
+/** As a shell counts what a signal has ended. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const ANNOUNCED = /https?:\/\/[^\s"',]+/;
 
 /**
  * Starts the service on a free port and waits until it prints its address. Disposing stops it: SIGTERM first, which
- * lets it end its streams, and SIGKILL when it has not exited within 7 s.
+ * lets it end its streams, and SIGKILL when it has not exited within 7 s. A signal that ends this process stops it too.
  *
  * @param flags settings of the server, as on its command line
  * @throws {Error} when it exits or stays silent for 60 s (a first run may have to fetch its packages)
@@ -42,7 +45,13 @@ export async function startServer(
     }
   };
   const reading = Promise.all([read(child.stdout), read(child.stderr)]);
+  const listeners = SIGNALS.map((signal) => async () => {
+    await stop();
+    Deno.exit(EXIT_CODES[signal]);
+  });
+  SIGNALS.forEach((signal, i) => Deno.addSignalListener(signal, listeners[i]));
   const stop = async () => {
+    SIGNALS.forEach((signal, i) => Deno.removeSignalListener(signal, listeners[i]));
     try {
       child.kill("SIGTERM");
     } catch {

@@ -5,6 +5,7 @@ import {
   assertMatch,
   assertRejects,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { brokenBounds, type Figures, filesOf } from "../../bench/measure/figures.ts";
 import { startServer } from "../../bench/measure/local_server.ts";
@@ -208,6 +209,26 @@ Deno.test("the figures of an earlier run stay when no server was reached, and go
     await assertRejects(() => Deno.readTextFile(old), Deno.errors.NotFound);
   } finally {
     await Deno.remove(out, { recursive: true });
+  }
+});
+
+Deno.test("a tool that is told to end takes the server it has started with it", async () => {
+  const module = new URL("../../bench/measure/local_server.ts", import.meta.url).href;
+  const code = `const { startServer } = await import("${module}"); console.log((await startServer()).pid);`;
+  for (const [signal, exitCode] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    const tool = new Deno.Command(Deno.execPath(), {
+      args: ["eval", code],
+      stdin: "null",
+      stdout: "piped",
+    }).spawn();
+    const output = tool.stdout.getReader();
+    const pid = Number(new TextDecoder().decode((await output.read()).value));
+    assertGreater(pid, 0);
+    tool.kill(signal);
+    assertEquals((await tool.status).code, exitCode);
+    await output.cancel();
+    // Does nothing to a process that runs.
+    assertThrows(() => Deno.kill(pid, "SIGCONT"), Deno.errors.NotFound);
   }
 });
 

@@ -1,10 +1,26 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseOptions as peers } from "../../bench/peers/options.ts";
 import { UsageError } from "../../bench/options.ts";
+import { prepareFile, writeJson } from "../../bench/result_file.ts";
 
 Deno.test("a process without the address of its server is refused by bench:peers: it would measure another", () => {
   const { message } = assertThrows(() => peers(["--pid", "7"]), UsageError);
   assertStringIncludes(message, "--pid: wanted --url with it");
   const options = peers(["--pid", "7", "--url", "http://127.0.0.1:1"]);
   assertEquals(options !== "help" && options.pid, 7);
+});
+
+Deno.test("results are refused a folder's name before the work, and get the folders they lack", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { message } = await assertRejects(() => prepareFile("--out", folder), UsageError);
+    assertEquals(message, `--out: wanted a file, got the folder "${folder}"`);
+    await prepareFile("--out", `${folder}/a/b.json`);
+    await writeJson(`${folder}/a/b.json`, { a: 1 });
+    assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 });
+    await prepareFile("--out", `${folder}/a/b.json`);
+    assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 }, "left as it was");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

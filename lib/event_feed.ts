@@ -20,9 +20,14 @@ export class EventFeed {
         if (data.length > maxLength) this.tooLarge = true;
         if (!this.tooLarge) onEvent(event, data);
       },
-      onError: ({ type }) => {
-        // The other kinds (unknown field, bad retry) are lines that the rules say to ignore.
+      onError: ({ type, field, value, line }) => {
         if (type === "max-buffer-size-exceeded") this.tooLarge = true;
+        if (type !== "unknown-field" || this.tooLarge) return;
+        // Lines that are no event by the rules, but by which a server tells of its failure: llama.cpp has written
+        // `error: {…}`, Ollama the bare JSON. Every other such line is ignored, as the rules say. The parser keeps none
+        // of them over reads: one that is cut is lost, and the stream then ends without its end, a failure too.
+        if (field === "error") onEvent("error", value ?? "");
+        else if (line?.startsWith('{"error"')) onEvent("error", line);
       },
     });
   }

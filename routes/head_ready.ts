@@ -9,7 +9,8 @@ import type { Env } from "./deps.ts";
 const HEAD_WAIT_MS = 250;
 
 /**
- * Waits until the engine has said whether the generation starts, but not longer than a quarter of a second, and not
+ * Waits until the engine has said whether the generation starts, but not longer than a quarter of a second (a second
+ * more for what it says of a refusal that is known), and not
  * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that.
  * Throws the engine's refusal.
  */
@@ -24,6 +25,7 @@ export async function headReady(c: Context<Env>, generation: Generation): Promis
   const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, HEAD_WAIT_MS));
   try {
     await Promise.race([started, patience]);
+    if (generation.refused) await started;
   } catch (error) {
     // The client has left, and the engine that ends on that has not failed.
     if (signal.aborted) return;

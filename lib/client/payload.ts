@@ -1,4 +1,5 @@
 import { asText, isCount, isObject } from "../json.ts";
+import { errorOf, finishReasonOf, isPing, reasoningOf, textOf } from "../openai_event.ts";
 
 /** Token usage as the server reported it; other fields are kept as sent. */
 export interface Usage {
@@ -45,6 +46,7 @@ export function parsePayload(event: string | undefined, data: string): Payload {
     json = JSON.parse(data);
   } catch {
     if (event === "error") return { kind: "error", error: { code: "error", message: data } };
+    if (isPing(event, data)) return { kind: "other" };
     return malformed(data);
   }
   if (!isObject(json)) return event === "error" ? { kind: "error", error: toError(json) } : malformed(data);
@@ -53,7 +55,8 @@ export function parsePayload(event: string | undefined, data: string): Payload {
     const tokens = isCount(json.tokens) ? json.tokens : undefined;
     return { kind: "token", text: json.token, tokens };
   }
-  if (json.error !== undefined && json.error !== null) return { kind: "error", error: toError(json.error) };
+  const failure = errorOf(json);
+  if (failure !== undefined) return { kind: "error", error: toError(failure) };
   if (event === "error" || json.object === "error") return { kind: "error", error: toError(json) };
   const usage = isObject(json.usage) ? json.usage as Usage : undefined;
   if (Array.isArray(json.choices)) return { kind: "choices", choices: json.choices.map(toChoice), usage };
@@ -77,10 +80,9 @@ function toChoice(value: unknown): Choice {
   const delta = isObject(choice.delta) ? choice.delta : undefined;
   return {
     index: isCount(choice.index) ? choice.index : 0,
-    text: asText(delta ? delta.content : choice.text),
-    // Two names for one thing: DeepSeek and llama.cpp use the first, vLLM and OpenRouter the second; some send both.
-    reasoning: asText(delta?.reasoning_content) || asText(delta?.reasoning),
-    finishReason: typeof choice.finish_reason === "string" ? choice.finish_reason : undefined,
+    text: delta ? textOf(delta) : asText(choice.text),
+    reasoning: delta ? reasoningOf(delta) : "",
+    finishReason: finishReasonOf(choice.finish_reason),
   };
 }
 

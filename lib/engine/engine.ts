@@ -130,6 +130,8 @@ export interface TokenSource extends AsyncGenerator<Token, void, void> {
    * generation starts; rejects with the refusal. Absent where `generate` itself throws every refusal.
    */
   readonly started?: Promise<void> | undefined;
+  /** The refusal is known, and `started` rejects within a second: worth waiting for beyond what a head may wait. */
+  readonly refused?: boolean | undefined;
 }
 
 /**

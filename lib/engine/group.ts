@@ -36,6 +36,10 @@ class Groups extends PollableTokens {
     return this.#source.started;
   }
 
+  get refused(): boolean | undefined {
+    return this.#source.refused;
+  }
+
   poll(waiter: Waiter, now?: number): Polled {
     while (this.#held.length < this.#size) {
       let polled: Polled = this.#apart;

@@ -38,7 +38,7 @@ export class UpstreamEngine implements Engine {
    * (see refusal.ts). Nothing is tried twice: a request that was sent may be generating already.
    */
   generate(request: EngineRequest, signal: AbortSignal, watch: Watch): UpstreamTokens {
-    const bytes = upstreamRequest(request, this.#upstream);
-    return new UpstreamTokens(this.#connect, bytes, this.#clock, this.#limits, signal, watch);
+    const asked = upstreamRequest(request, this.#upstream);
+    return new UpstreamTokens(this.#connect, asked, this.#clock, this.#limits, signal, watch);
   }
 }

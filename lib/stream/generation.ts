@@ -80,6 +80,10 @@ export class Generation extends PollableTokens implements Watch {
     return this.#source?.started;
   }
 
+  get refused(): boolean {
+    return this.#source?.refused ?? false;
+  }
+
   poll(waiter: Waiter, now?: number): Polled {
     this.#waiter = undefined;
     if (this.#stopping && this.record.outcome === "running") {

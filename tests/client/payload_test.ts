@@ -91,7 +91,7 @@ Deno.test("errors keep code and message in every form in which servers send them
 });
 
 Deno.test("data that is no JSON object is malformed, and shown only in part", () => {
-  for (const data of ['{"token":', "", "5", "null", "[1]", '"x"', "x".repeat(1000)]) {
+  for (const data of ['{"token":', "5", "null", "[1]", '"x"', "x".repeat(1000)]) {
     const payload = parse(data);
     assertEquals(payload.kind === "error" && payload.error.code, "malformed", data.slice(0, 20));
     assertEquals(payload.kind === "error" && payload.error.message.length < 140, true);
@@ -107,4 +107,29 @@ Deno.test("an object of another kind is passed over, and odd fields do no harm",
     choices: [choice({}), choice({}), choice({})],
     usage: undefined,
   });
+});
+
+Deno.test("an answer has not ended while its finish_reason is empty, and a ping says nothing", () => {
+  for (const finish_reason of ["", "null", null, 0]) {
+    const payload = parse({ choices: [{ index: 0, delta: { content: "a" }, finish_reason }] });
+    assertEquals(payload.kind === "choices" && payload.choices[0].finishReason, undefined);
+  }
+  for (
+    const [data, event] of [["", undefined], [" ", undefined], ["ping", "ping"], ["", "message"]] as const
+  ) {
+    assertEquals(parse(data, event), { kind: "other" });
+  }
+  assertEquals(parse("ping", "message").kind, "error");
+  assertEquals(parse({ error: {}, choices: [] }).kind, "choices");
+  assertEquals(parse({ error: {} }).kind, "error");
+});
+
+Deno.test("text in parts is text, and so is a refusal", () => {
+  const said = (delta: unknown) => {
+    const payload = parse({ choices: [{ delta }] });
+    return payload.kind === "choices" && [payload.choices[0].text, payload.choices[0].reasoning];
+  };
+  assertEquals(said({ content: [{ type: "text", text: "a" }, { type: "text", text: "b" }] }), ["ab", ""]);
+  assertEquals(said({ content: [{ type: "thinking", thinking: [{ type: "text", text: "c" }] }] }), ["", "c"]);
+  assertEquals(said({ content: null, refusal: "no" }), ["no", ""]);
 });

@@ -19,6 +19,8 @@ interface Case {
   code: ErrorCode;
   message: string;
   retryAfter?: string;
+  /** The model of the settings; "m" where absent, "" where clients choose. */
+  model?: string;
 }
 
 const JSON_TYPE = "Content-Type: application/json\r\n";
@@ -71,7 +73,36 @@ const CASES: Record<string, Case> = {
     code: "context_length",
     message: 'The upstream server answered 400: "maximum context length is 4096 tokens".',
   },
+  "404 for a model of ours": {
+    script: response("404 Not Found", JSON_TYPE, error("The model `m` does not exist.")),
+    status: 502,
+    code: "upstream_error",
+    message: 'The upstream server answered 404: "The model `m` does not exist.". ' +
+      "Its name is that of --upstream-model.",
+  },
+  "404 for a model of the client's": {
+    script: response("404 Not Found", JSON_TYPE, error('model "org/m:latest" not found, try pulling it')),
+    model: "",
+    status: 404,
+    code: "not_found",
+    message: 'The upstream server answered 404: "model \\"org/m:latest\\" not found, try pulling it".',
+  },
+  "404 of an address that has the word in it": {
+    script: response("404 Not Found", JSON_TYPE, error('There is nothing at "/models/chat/completions".')),
+    model: "",
+    status: 502,
+    code: "upstream_error",
+    message: 'The upstream server answered 404: "There is nothing at \\"/models/chat/completions\\".". ' +
+      "It has no such route: does --upstream-url end in /v1, or wherever its API begins?",
+  },
+  "304": {
+    script: response("304 Not Modified", ""),
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server answered 304; nothing was asked of a cache.",
+  },
   "404 with FastAPI's detail": {
+    model: "",
     script: response("404 Not Found", JSON_TYPE, '{"detail":"no such model"}'),
     status: 404,
     code: "not_found",
@@ -125,9 +156,9 @@ const CASES: Record<string, Case> = {
   },
 };
 
-for (const [what, { script, status, code, message, retryAfter }] of Object.entries(CASES)) {
+for (const [what, { script, status, code, message, retryAfter, model }] of Object.entries(CASES)) {
   Deno.test(`U3: ${what} is a real status in our shape, streamed or not`, async () => {
-    await using over = await overUpstream(script);
+    await using over = await overUpstream(script, model === undefined ? {} : { model });
     const { url, ended } = over.service;
     const replies = [
       await postJson(`${url}/stream`, { prompt: "hello" }),
@@ -189,6 +220,58 @@ Deno.test("a refusal after 250 ms is an event, for the status is out by then", a
   const text = await reply.text();
   assertStringIncludes(text, 'event: error\ndata: {"code":"rate_limit"');
   assert(!text.includes("[DONE]"));
+});
+
+for (
+  const [head, status] of [
+    ["429 Slow\r\nRetry-After: 7", 429],
+    ["401 No", 502],
+    ["307 Moved\r\nLocation: /x", 502],
+    ["204 Nothing", 502],
+    ["304 Same", 502],
+    ["200 OK\r\nContent-Type: application/json", 502],
+  ] as const
+) {
+  Deno.test(`a refusal that is known is a real status, though its text hangs: ${head.split("\r\n")}`, async () => {
+    const steps = [`HTTP/1.1 ${head}\r\nContent-Length: 100\r\n\r\n`, "{"];
+    await using over = await overUpstream({ steps, end: "hold" });
+    const reply = await postJson(`${over.service.url}/stream`, { prompt: "hello" });
+    assertEquals(reply.status, status);
+    assertEquals(reply.headers.get("retry-after"), status === 429 ? "7" : null);
+  });
+}
+
+for (
+  const [came, told] of [["0", "0"], ["2.5", "3"], ["-5", null], ["soon", null], ["1e3", null], [
+    "",
+    null,
+  ]] as const
+) {
+  Deno.test(`a Retry-After of ${JSON.stringify(came)} is told as ${told}`, async () => {
+    await using over = await overUpstream(response("429 Slow", `Retry-After: ${came}\r\n`));
+    const reply = await postJson(`${over.service.url}/stream`, { prompt: "hello" });
+    assertEquals([reply.status, reply.headers.get("retry-after")], [429, told]);
+  });
+}
+
+Deno.test("an answer that comes before the request is read to its end is the answer", async () => {
+  const answer = "HTTP/1.1 429 Slow\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n";
+  for (const closes of [true, false]) {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const url = `http://127.0.0.1:${(listener.addr as Deno.NetAddr).port}`;
+    const accepted = listener.accept().then(async (conn) => {
+      await conn.read(new Uint8Array(2000));
+      await conn.write(new TextEncoder().encode(answer));
+      // A connection that is closed with unread bytes is reset; one that stays open is just not read on.
+      if (closes) conn.close();
+      return conn;
+    });
+    await using service = startOver(url, { settings: { maxBodyBytes: 20_000_000, maxModelLen: 10_000_000 } });
+    const reply = await postJson(`${service.url}/generate`, { prompt: "a ".repeat(4_000_000) });
+    assertEquals([reply.status, reply.headers.get("retry-after")], [429, "9"]);
+    const conn = await accepted;
+    if (!closes) conn.close();
+  }
 });
 
 Deno.test("the status goes out with the upstream's head, before the first token", async () => {

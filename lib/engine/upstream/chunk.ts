@@ -1,4 +1,5 @@
 import { asText, isCount, isObject, type Json } from "../../json.ts";
+import { errorOf, finishReasonOf, isPing, reasoningOf, textOf } from "../../openai_event.ts";
 import type { FinishReason, Usage } from "../engine.ts";
 import { connectionError } from "./refusal.ts";
 
@@ -14,9 +15,11 @@ export interface Chunk {
 
 export type Heard = Chunk | "done" | { error: unknown };
 
+const NOTHING: Chunk = { text: "", reasoning: "", progress: false, finish: undefined, usage: undefined };
+
 /**
- * Reads one event of a chat or completions stream. Runs once per token, so the few fields are checked by hand: a
- * schema costs several times the JSON parser. Throws a `TapError` for data that is no JSON object.
+ * Reads one event of a chat or completions stream. Throws a `TapError` for data that is no JSON object, and for an
+ * answer that cannot be handed on.
  */
 export function parseChunk(event: string | undefined, data: string): Heard {
   if (data === "[DONE]" || data.trim() === "[DONE]") return "done";
@@ -25,37 +28,66 @@ export function parseChunk(event: string | undefined, data: string): Heard {
     json = JSON.parse(data);
   } catch (error) {
     if (event === "error") return { error: data };
+    if (isPing(event, data)) return NOTHING;
     throw connectionError("sent an event that is no JSON", error);
   }
   if (!isObject(json)) {
     if (event === "error") return { error: json };
     throw connectionError("sent an event that is no JSON object");
   }
-  if (json.error !== undefined && json.error !== null) return { error: json.error };
+  const failure = errorOf(json);
+  if (failure !== undefined) return { error: failure };
   if (event === "error" || json.object === "error") return { error: json };
-  const chunk: Chunk = { text: "", reasoning: "", progress: false, finish: undefined, usage: undefined };
+  const chunk = { ...NOTHING };
   if (isObject(json.usage)) chunk.usage = usageOf(json.usage);
   // We ask for one choice; one more would be mixed into its text.
-  const choice = Array.isArray(json.choices) ? json.choices[0] : undefined;
-  if (!isObject(choice) || (choice.index !== undefined && choice.index !== 0)) return chunk;
+  const choice = Array.isArray(json.choices) ? json.choices.find(isFirst) : undefined;
+  if (choice === undefined) return chunk;
   chunk.progress = true;
   const delta = choice.delta;
   if (isObject(delta)) {
-    chunk.text = asText(delta.content);
-    // Two names for one thing: DeepSeek and llama.cpp use the first, vLLM and OpenRouter the second; some send both.
-    chunk.reasoning = asText(delta.reasoning_content) || asText(delta.reasoning);
+    chunk.text = textOf(delta);
+    chunk.reasoning = reasoningOf(delta);
+    if (isCall(delta.tool_calls) || isCall(delta.function_call)) {
+      throw connectionError("called a tool, which is not supported here");
+    }
   } else {
     chunk.text = asText(choice.text);
   }
-  if (typeof choice.finish_reason === "string") chunk.finish = finishOf(choice.finish_reason);
+  const reason = finishReasonOf(choice.finish_reason);
+  if (reason !== undefined) chunk.finish = FINISHES.get(reason) ?? "stop";
   return chunk;
 }
 
-function finishOf(reason: string): Chunk["finish"] {
-  // vLLM ends a request it gave up with "abort", OpenRouter one that failed with "error".
-  if (reason === "abort" || reason === "error") return "failed";
-  return reason === "length" || reason === "content_filter" ? reason : "stop";
+function isFirst(choice: unknown): choice is Json {
+  return isObject(choice) && (choice.index === undefined || choice.index === 0);
 }
+
+function isCall(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : isObject(value);
+}
+
+/**
+ * What a finish_reason means where it is not the model's own end. A generation that was given up must not pass for a
+ * whole answer.
+ */
+const FINISHES: ReadonlyMap<string, Chunk["finish"]> = new Map([
+  ["length", "length"],
+  ["max_tokens", "length"],
+  // Mistral, GLM: the model's own limit.
+  ["model_length", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["content_filter", "content_filter"],
+  // GLM
+  ["sensitive", "content_filter"],
+  ["network_error", "failed"],
+  // vLLM, OpenRouter, DeepSeek, TensorRT-LLM
+  ["abort", "failed"],
+  ["error", "failed"],
+  ["insufficient_system_resource", "failed"],
+  ["cancelled", "failed"],
+  ["timeout", "failed"],
+]);
 
 function usageOf({ prompt_tokens, completion_tokens }: Json): Usage | undefined {
   if (!isCount(prompt_tokens) && !isCount(completion_tokens)) return undefined;

@@ -42,9 +42,14 @@ export class Exchange {
     this.#connection = connection;
   }
 
-  /** Sends the request and reads the head of its response. Throws when the connection breaks or this is not HTTP/1.1. */
+  /**
+   * Sends the request and reads the head of its response, which may come before the request is read to its end, and is
+   * there also when a server that has answered closes (RFC 9112, 9.5). Throws when the connection breaks without one, or
+   * this is not HTTP/1.1.
+   */
   async send(request: Uint8Array): Promise<{ status: number; headers: Headers }> {
-    for (let at = 0; at < request.length;) at += await this.#connection.write(request.subarray(at));
+    // A write that fails is no failure yet; without a response the read fails too.
+    this.#write(request).catch(() => {});
     const { status, headers, rest } = await readHead(() => this.#receive());
     this.#rest = rest;
     this.#unframe = framing(headers);
@@ -86,6 +91,10 @@ export class Exchange {
       // Cut off: what there is may do.
     }
     return text;
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length;) at += await this.#connection.write(bytes.subarray(at));
   }
 
   async #receive(): Promise<Uint8Array | null> {

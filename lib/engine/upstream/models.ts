@@ -53,8 +53,8 @@ export async function listModels(
       requestBytes("GET", url, ourHeaders(upstream, "application/json"), undefined),
     );
     const text = await exchange.beginning(MOST_BYTES);
-    // A 404 that says "model" is taken for a missing one, and this path says it: its text is left out.
-    if (status !== 200) throw refusal(status, headers, status === 404 ? "" : text);
+    // No model was asked for, so a 404 cannot be of one: its text is left out.
+    if (status !== 200) throw refusal(status, headers, status === 404 ? "" : text, false);
     return parseModels(text);
   } catch (error) {
     if (late) {

@@ -3,13 +3,27 @@ import { HandshakeError } from "./exchange.ts";
 
 const MAX_DETAIL_LENGTH = 300;
 
+export function isTokenStream(headers: Headers): boolean {
+  return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+}
+
+/** Whether the body of a refusal with this status may be of use: it has none, or its text is not told. */
+export function hasText(status: number): boolean {
+  return status !== 204 && (status < 300 || status >= 400) && !isAboutKey(status);
+}
+
+function isAboutKey(status: number): boolean {
+  return status === 401 || status === 403 || status === 407;
+}
+
 /**
  * What the client is told of a response that is no token stream. Statuses about the request stay what they are; those
  * about us (our key, our address, our model name) become 502, since the client can do nothing about them.
  *
  * @param body the beginning of the response's body
+ * @param ourModel the model asked for is that of the settings, not the client's
  */
-export function refusal(status: number, headers: Headers, body: string): TapError {
+export function refusal(status: number, headers: Headers, body: string, ourModel: boolean): TapError {
   if (status < 300) {
     const type = headers.get("content-type") ?? "no content type";
     const detail = status === 200 ? detailOf(body, true) : "";
@@ -17,12 +31,16 @@ export function refusal(status: number, headers: Headers, body: string): TapErro
       `The upstream server answered ${status}: wanted text/event-stream, got ${quote(type)}${detail}.`,
     );
   }
-  if (status < 400) return failed(`The upstream server answered ${status}; a redirect is not followed.`);
-  if (status === 401 || status === 403 || status === 407) {
+  if (status < 400) {
+    const why = status === 304 ? "nothing was asked of a cache" : "a redirect is not followed";
+    return failed(`The upstream server answered ${status}; ${why}.`);
+  }
+  if (isAboutKey(status)) {
     // Its text often quotes a part of the key.
     return failed(`The upstream server refused this server's key (${status}).`);
   }
-  const message = `The upstream server answered ${status}${detailOf(body, false)}.`;
+  const detail = detailOf(body, false);
+  const message = `The upstream server answered ${status}${detail}.`;
   const options: TapErrorOptions = {};
   const retryAfter = secondsOf(headers.get("retry-after"));
   if (retryAfter !== undefined) options.retryAfter = retryAfter;
@@ -34,12 +52,13 @@ export function refusal(status: number, headers: Headers, body: string): TapErro
       }
       return new TapError("invalid_request", message);
     case 404:
-      // Of a model it does not have: the client may have named it. Any other address is of our making.
-      if (!/model/i.test(body)) {
+      // Of a model it does not have. Any other address is of our making; the word may stand in it.
+      if (!/\bmodel\b/i.test(detail.replace(/\S*\/\S*/g, ""))) {
         return failed(
           `${message} It has no such route: does --upstream-url end in /v1, or wherever its API begins?`,
         );
       }
+      if (ourModel) return failed(`${message} Its name is that of --upstream-model.`);
       return new TapError("not_found", message, { param: "model" });
     case 413:
       return new TapError("too_large", message);
@@ -104,11 +123,12 @@ function messageOf(error: unknown): string {
   return first === "" || first.startsWith("<") ? "" : quote(first, MAX_DETAIL_LENGTH);
 }
 
-/** Whole seconds of a `Retry-After`, which may be a date. */
+/** Whole seconds of a `Retry-After`, which may be a date. Some send fractions, which the rules do not have. */
 function secondsOf(value: string | null): number | undefined {
-  if (value === null) return undefined;
-  const seconds = /^\d{1,6}$/.test(value.trim())
-    ? Number(value)
-    : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  const text = value?.trim() ?? "";
+  if (/^\d{1,6}(\.\d+)?$/.test(text)) return Math.ceil(Number(text));
+  // Date.parse alone takes "-5" and "2.5" for dates.
+  if (!/\bGMT$/.test(text)) return undefined;
+  const seconds = Math.ceil((Date.parse(text) - Date.now()) / 1000);
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }

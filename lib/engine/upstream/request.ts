@@ -25,15 +25,23 @@ export function baseUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
+/** A request as it is sent. */
+export interface UpstreamRequest {
+  bytes: Uint8Array;
+  /** The model it asks for is that of the settings, not the client's. */
+  ourModel: boolean;
+}
+
 /**
- * The request as bytes. Every header is ours: none of the client's is copied, so neither its key nor its cookies can
- * get out. Always streamed, also for a reply that is not, since only a stream can be left early at no cost.
+ * The request for a generation. Every header is ours: none of the client's is copied, so neither its key nor its
+ * cookies can get out. Always streamed, also for a reply that is not, since only a stream can be left early at no cost.
  */
-export function upstreamRequest(request: EngineRequest, upstream: Upstream): Uint8Array {
+export function upstreamRequest(request: EngineRequest, upstream: Upstream): UpstreamRequest {
   const headers = ourHeaders(upstream, "text/event-stream");
   headers.set("content-type", "application/json");
   const url = new URL(`${upstream.url}/${request.continuation ? "" : "chat/"}completions`);
-  return requestBytes("POST", url, headers, JSON.stringify(bodyOf(request, upstream)));
+  const bytes = requestBytes("POST", url, headers, JSON.stringify(bodyOf(request, upstream)));
+  return { bytes, ourModel: upstream.model !== "" };
 }
 
 /** The headers of every request. */

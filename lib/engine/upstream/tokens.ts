@@ -6,7 +6,8 @@ import { PollableTokens } from "../pollable.ts";
 import { type Chunk, parseChunk } from "./chunk.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
 import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import { connectionError, notConnected, refusal, streamError } from "./refusal.ts";
+import { connectionError, hasText, isTokenStream, notConnected, refusal, streamError } from "./refusal.ts";
+import type { UpstreamRequest } from "./request.ts";
 import { TokenQueue } from "./token_queue.ts";
 
 const MAX_EVENT_LENGTH = 1024 * 1024;
@@ -39,13 +40,16 @@ export class UpstreamTokens extends PollableTokens {
   #produced = 0;
   /** A finish_reason came, or `[DONE]`: whatever becomes of the connection now, the answer is whole. */
   #finished = false;
+  #refused = false;
+  /** The body has ended within an event. */
+  #unterminated = false;
   #over = false;
   #failure: TapError | undefined;
   #waiter: Waiter | undefined;
 
   constructor(
     connect: Connect,
-    request: Uint8Array,
+    request: UpstreamRequest,
     clock: Clock,
     limits: UpstreamLimits,
     signal: AbortSignal,
@@ -69,6 +73,11 @@ export class UpstreamTokens extends PollableTokens {
     return this.#started.promise;
   }
 
+  /** The upstream has refused, and what it says of that is being read. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
   poll(waiter: Waiter): Polled {
     this.#waiter = undefined;
     const token = this.#queue.take();
@@ -89,7 +98,7 @@ export class UpstreamTokens extends PollableTokens {
 
   readonly #leave = (): void => this.stop();
 
-  async #run(connect: Connect, request: Uint8Array): Promise<void> {
+  async #run(connect: Connect, { bytes, ourModel }: UpstreamRequest): Promise<void> {
     let doing = "";
     try {
       const connection = await connect(this.#connecting.signal).catch((error) => {
@@ -100,11 +109,13 @@ export class UpstreamTokens extends PollableTokens {
       this.#deadlines.connected();
       doing = "gave no HTTP answer";
       const exchange = new Exchange(connection);
-      const { status, headers } = await exchange.send(request);
+      const { status, headers } = await exchange.send(bytes);
       if (this.#over) return;
       this.#deadlines.progress(this.#clock.now());
       if (status !== 200 || !isTokenStream(headers)) {
-        throw refusal(status, headers, await this.#beginning(exchange));
+        this.#refused = true;
+        const text = hasText(status) ? await this.#beginning(exchange) : "";
+        throw refusal(status, headers, text, ourModel);
       }
       // What came with the head may already say that it failed.
       if (!exchange.primed) this.#started.resolve();
@@ -121,7 +132,11 @@ export class UpstreamTokens extends PollableTokens {
     const feed = new EventFeed((name, data) => this.#hear(name, data), MAX_EVENT_LENGTH);
     for (;;) {
       const bytes = await exchange.read();
-      if (this.#over || bytes === null) return;
+      if (this.#over) return;
+      if (bytes === null) {
+        this.#unterminated = true;
+        return feed.end();
+      }
       this.#readAt = this.#clock.now();
       feed.push(bytes);
       if (feed.tooLarge) throw connectionError(`sent an event of more than ${MAX_EVENT_LENGTH} characters`);
@@ -135,9 +150,15 @@ export class UpstreamTokens extends PollableTokens {
   #hear(name: string | undefined, data: string): void {
     // Events may follow the end within the same read.
     if (this.#over) return;
+    // Half an event can look whole; only the end cannot be half of anything, and some servers forget its blank line.
+    if (this.#unterminated && data.trim() !== "[DONE]") return;
     const heard = parseChunk(name, data);
     if (heard === "done") return this.#done();
-    if ("error" in heard) throw streamError(heard.error);
+    if ("error" in heard) {
+      // Behind a finish_reason too: what the server itself calls a failure is no answer.
+      this.#finished = false;
+      throw streamError(heard.error);
+    }
     if (heard.progress) this.#deadlines.progress(this.#readAt);
     if (heard.text !== "" || heard.reasoning !== "") this.#take(heard);
     if (heard.usage !== undefined) this.#watch.usage(heard.usage);
@@ -223,8 +244,4 @@ export class UpstreamTokens extends PollableTokens {
     this.#waiter = undefined;
     waiter.wake();
   }
-}
-
-function isTokenStream(headers: Headers): boolean {
-  return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 }

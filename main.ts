@@ -6,8 +6,14 @@ import { SimulatedEngine } from "./lib/engine/simulated.ts";
 import { quote, TapError } from "./lib/errors.ts";
 import { HttpServer } from "./lib/http/server/http_server.ts";
 import { lineWriter } from "./lib/lines.ts";
-import { readSettings, settingsHelp, strangeVariables } from "./lib/read_settings.ts";
-import { generationLine, listeningLine, shutdownLine, unexpectedLine } from "./lib/stream/log.ts";
+import { atOrigin, readSettings, settingsHelp, strangeVariables } from "./lib/read_settings.ts";
+import {
+  generationLine,
+  listeningLine,
+  refusedLine,
+  shutdownLine,
+  unexpectedLine,
+} from "./lib/stream/log.ts";
 import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
 import { createApp } from "./routes/app.ts";
@@ -111,6 +117,7 @@ async function serve(settings: Settings): Promise<void> {
     settings: served(settings),
     draining: () => draining,
     onUnexpected,
+    onRefused: (id, error) => log(refusedLine(id, error, settings.logFormat, new Date())),
   });
   async function stop(): Promise<void> {
     // A connection that asks for nothing, or does not take its last bytes, would hold the shutdown for good.
@@ -139,8 +146,10 @@ async function serve(settings: Settings): Promise<void> {
   let interruptedAt = -Infinity;
   Deno.addSignalListener("SIGINT", () => {
     const now = clock.now();
-    if (now - interruptedAt >= ONE_KEYSTROKE_MS) onSignal();
+    // Only from one that counted: someone who keeps pressing would else renew the time for good.
+    if (now - interruptedAt < ONE_KEYSTROKE_MS) return;
     interruptedAt = now;
+    onSignal();
   });
 
   // Last: who can connect can also signal.
@@ -170,7 +179,9 @@ if (import.meta.main) {
     if (strange.length > 0) {
       console.error(`No such settings, passed over: ${strange.join(", ")}; see --help.`);
     }
-    await serve(settings);
+    await serve(settings).catch((error) => {
+      throw atOrigin(error, Deno.args, env);
+    });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     console.error(error.message);

@@ -5,18 +5,22 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-const UNITS: Record<string, number> = { us: 0.001, ms: 1, s: 1000, m: 60_000 };
+/** Milliseconds of each unit that a time may have. */
+const UNITS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const TIME = new RegExp(`^(\\d+(?:\\.\\d+)?)(${Object.keys(UNITS).join("|")})?$`);
+const MOST_HOURS = 24;
+
+/** What a time looks like, for `--help` and for complaints. */
+export const TIME_FORM = `like 20ms or 1.5s (${Object.keys(UNITS).join(", ")})`;
 
 /** `20ms`, `1.5s`, `0`, or a bare number of milliseconds; the value is milliseconds, with fractions. */
 function duration(defaultMs: number, about: string, least = 0) {
   return z.union([z.string(), z.number()]).transform((text, context) => {
-    const match = /^(\d+(?:\.\d+)?)(us|ms|s|m)?$/.exec(String(text).trim());
+    const match = TIME.exec(String(text).trim());
     const ms = match ? Number(match[1]) * UNITS[match[2] ?? "ms"] : NaN;
-    if (ms >= least && ms <= 86_400_000) return ms;
-    context.addIssue({
-      code: "custom",
-      message: `a time like 20ms or 1.5s${least > 0 ? `, at least ${least}ms` : ""}`,
-    });
+    if (ms >= least && ms <= MOST_HOURS * UNITS.h) return ms;
+    const from = least > 0 ? `${least}ms` : "0";
+    context.addIssue({ code: "custom", message: `a time ${TIME_FORM} from ${from} to ${MOST_HOURS}h` });
     return z.NEVER;
   }).default(defaultMs).meta({ about, shown: written(defaultMs), kind: "TIME" });
 }

@@ -66,6 +66,25 @@ export function publicError(thrown: unknown): TapError {
   return new TapError("internal", "The server failed while it worked on this request.", { cause: thrown });
 }
 
+/**
+ * What the operator is told of a failure beside its code: its message and what lay underneath, which may hold an
+ * address, so that no client gets it. Of an `internal` error the log has more in a line of its own.
+ */
+export function reasonOf({ code, message, cause }: TapError): string {
+  let text = message;
+  // A cause may be its own.
+  for (
+    let under = code === "internal" ? undefined : cause;
+    under instanceof Error && text.length < MAX_REASON_LENGTH;
+    under = under.cause
+  ) {
+    text += ` (${under.message})`;
+  }
+  return text.slice(0, MAX_REASON_LENGTH);
+}
+
+const MAX_REASON_LENGTH = 500;
+
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_STATUS, code);
 }

@@ -1,12 +1,13 @@
 import type { Context } from "hono";
 import { TapError } from "../lib/errors.ts";
-import { refuseStreamFaults } from "../lib/engine/faults.ts";
+import { checkFaults } from "../lib/engine/faults.ts";
 import { grouped } from "../lib/engine/group.ts";
 import { stopping } from "../lib/engine/stop.ts";
 import type { EngineRequest } from "../lib/engine/engine.ts";
 import type { Generation } from "../lib/stream/generation.ts";
 import type { Deps, Env } from "./deps.ts";
 import { DEFAULT_MAX_TOKENS } from "./params.ts";
+import { servedModel } from "./served_model.ts";
 
 /** What a route asks for: the engine's request without what is derived here. */
 export type Wanted =
@@ -46,7 +47,8 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
       });
     }
   }
-  if (fault !== undefined && !streamed) refuseStreamFaults(fault);
+  // Before there is a record: a request that is written wrongly is no generation.
+  if (fault !== undefined) checkFaults(fault, streamed);
   const promptTokens = countedTexts.reduce((sum, text) => sum + engine.countTokens(text), 0);
   const limit = Math.min(settings.maxModelLen, engine.contextLength ?? Infinity);
   const most = defaultMaxTokens ?? (engine.simulates ? DEFAULT_MAX_TOKENS : Infinity);
@@ -58,12 +60,20 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
       { param: asked.messages === undefined ? "prompt" : "messages" },
     );
   }
+  if (asked.minTokens !== undefined && asked.minTokens > maxTokens) {
+    throw new TapError(
+      "invalid_request",
+      `min_tokens: wanted at most max_tokens (${maxTokens}), got ${asked.minTokens}.`,
+      { param: "min_tokens" },
+    );
+  }
   const id = choice === 0 ? c.get("requestId") : `${c.get("requestId")}-${choice}`;
+  c.set("begun", true);
   const generation = ledger.open({
     id,
     route: c.req.path,
     streamed,
-    model: asked.model ?? settings.model,
+    model: servedModel(deps, asked.model),
     requested: maxTokens,
     promptTokens,
   });

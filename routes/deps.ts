@@ -1,5 +1,6 @@
 import type { Settings } from "../lib/config.ts";
 import type { Engine } from "../lib/engine/engine.ts";
+import type { TapError } from "../lib/errors.ts";
 import type { Clock } from "../lib/engine/pacer.ts";
 import type { Ledger } from "../lib/stream/ledger.ts";
 import type { Turn } from "../lib/stream/turn.ts";
@@ -16,6 +17,8 @@ export interface Deps {
   draining: () => boolean;
   /** Called with what an unexpected throw was; its text goes to the log and nowhere else. */
   onUnexpected: (id: string, error: unknown) => void;
+  /** Called with a failure of ours (a 5xx) that no generation's record tells of. */
+  onRefused: (id: string, error: TapError) => void;
 }
 
 /** hono's environment: what the middleware leaves for the routes. */
@@ -24,5 +27,7 @@ export type Env = {
     requestId: string;
     /** The id the client gave, or "". */
     clientId: string;
+    /** A generation was begun, and its record tells of every failure from then on. */
+    begun?: boolean;
   };
 };

@@ -20,10 +20,13 @@ function errorResponse(error: TapError, path: string): Response {
 }
 
 /** Everything thrown in a route ends here. */
-export function answerError({ onUnexpected }: Deps): ErrorHandler<Env> {
+export function answerError({ onUnexpected, onRefused }: Deps): ErrorHandler<Env> {
   return (thrown, c) => {
     const error = publicError(known(thrown));
-    if (error.cause === thrown) onUnexpected(c.get("requestId"), thrown);
+    const id = c.get("requestId");
+    if (error.cause === thrown) onUnexpected(id, thrown);
+    // A shutdown tells of itself, once.
+    else if (error.status >= 500 && error.code !== "shutting_down" && !c.get("begun")) onRefused(id, error);
     return errorResponse(error, c.req.path);
   };
 }

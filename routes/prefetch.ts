@@ -4,7 +4,8 @@ import type { Env } from "./deps.ts";
 
 /**
  * A HEAD, or a browser that fetches ahead, must not start a generation: HEAD gets the head a GET would have, and a
- * prefetch gets 204. hono answers HEAD by the GET handler, so this has to stand in front of that one.
+ * prefetch gets 204. hono answers HEAD by the GET handler, so this has to stand in front of that one, and behind what
+ * would refuse a GET.
  */
 export const refusePrefetch: MiddlewareHandler<Env> = async (c, next) => {
   const { method, headers } = c.req.raw;

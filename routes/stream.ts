@@ -38,7 +38,7 @@ export function streamRoutes(deps: Deps): Hono<Env> {
   };
 
   return new Hono<Env>()
-    .get("/stream", refusePrefetch, valid("query", queryParams(settings)), (c) => {
+    .get("/stream", valid("query", queryParams(settings)), refusePrefetch, (c) => {
       return stream(c, c.req.valid("query"));
     })
     .post("/stream", jsonBody(settings), valid("json", streamParams(settings)), (c) => {

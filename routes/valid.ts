@@ -21,8 +21,19 @@ export function valid<Target extends "json" | "query", Schema extends z.ZodType>
 
 /** What was wanted, where, and what came. */
 function refusal(issue: z.core.$ZodIssue, value: unknown): TapError {
-  const param = issue.path.join(".") || null;
+  const path = issue.path.slice(0, depth(value, issue.path));
+  const param = path.join(".") || null;
   const wanted = `${param ?? "request"}: ${issue.message}`;
-  const message = wanted.includes(", got ") ? wanted : `${wanted}, got ${came(value, issue, issue.path)}`;
+  const message = wanted.includes(", got ") ? wanted : `${wanted}, got ${came(value, issue, path)}`;
   return new TapError("invalid_request", `${message}.`, { param });
+}
+
+/** How far `path` goes in what came: where a text stands for a list of one, the schema goes on into the list. */
+function depth(value: unknown, path: readonly PropertyKey[]): number {
+  let at = value;
+  for (let i = 0; i < path.length; i++) {
+    if (typeof at !== "object" || at === null) return i;
+    at = (at as Record<PropertyKey, unknown>)[path[i]];
+  }
+  return path.length;
 }

@@ -1,5 +1,13 @@
 import { assert, assertEquals, assertInstanceOf, assertStrictEquals } from "@std/assert";
-import { codeOfStatus, ERROR_STATUS, isErrorCode, publicError, quote, TapError } from "../lib/errors.ts";
+import {
+  codeOfStatus,
+  ERROR_STATUS,
+  isErrorCode,
+  publicError,
+  quote,
+  reasonOf,
+  TapError,
+} from "../lib/errors.ts";
 
 Deno.test("an error has its code's status, and no parameter, unless it says else", () => {
   const plain = new TapError("rate_limit", "full");
@@ -105,4 +113,17 @@ Deno.test("what is no text is quoted as its text", () => {
     '"undefined"',
     '"true"',
   ]);
+});
+
+Deno.test("the reason for the log goes down to what lay underneath, is bounded, and leaves an internal error's alone", () => {
+  const cause = new Error("reset", { cause: new Error("os 104") });
+  assertEquals(
+    reasonOf(new TapError("upstream_error", "It broke.", { cause })),
+    "It broke. (reset) (os 104)",
+  );
+  assertEquals(reasonOf(new TapError("internal", "It broke.", { cause })), "It broke.");
+  assertEquals(reasonOf(new TapError("stalled", "It broke.", { cause: "text" })), "It broke.");
+  const endless = new Error("x".repeat(300));
+  endless.cause = endless;
+  assertEquals(reasonOf(new TapError("stalled", "It broke.", { cause: endless })).length, 500);
 });

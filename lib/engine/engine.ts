@@ -24,6 +24,8 @@ export interface Usage {
 export interface ChatMessage {
   readonly role: string;
   readonly content: string;
+  /** The whole of it, with what is not known here: for an upstream server, which may know it. */
+  readonly asCame?: unknown;
 }
 
 /** A model as a server lists it; what it does not tell is absent. */
@@ -65,6 +67,8 @@ export interface EngineRequest {
   readonly stop?: readonly string[];
   readonly minTokens?: number;
   readonly ignoreEos?: boolean;
+  /** The client wants the counts so far with each token. */
+  readonly continuousUsage?: boolean;
   /** What the client asked for beyond what is known here, by its own names: for an upstream server, which may know it. */
   readonly extras?: Readonly<Record<string, unknown>>;
   /** Faults to inject, as written: `error@5`. Only the simulated engine knows them. */

@@ -94,10 +94,10 @@ function parseFault(came: string): Fault {
 /** Kinds that are about how events are written: an answer given at once has no place for them. */
 const STREAM_ONLY: readonly FaultKind[] = ["close", "reset", "malformed", "split"];
 
-/** Throws `invalid_request` when `text` asks for a fault that only a stream can have. */
-export function refuseStreamFaults(text: string): void {
+/** Throws `invalid_request` when `text` asks for none that is known, or for one that only a stream can have. */
+export function checkFaults(text: string, streamed: boolean): void {
   const fault = parseFaults(text).find(({ kind }) => STREAM_ONLY.includes(kind));
-  if (fault !== undefined) {
+  if (fault !== undefined && !streamed) {
     refuse(`one that needs no stream (${STREAM_ONLY.join(", ")} need one: ask for them on a stream)`, text);
   }
 }

@@ -1,4 +1,4 @@
-import { publicError, type TapError } from "../errors.ts";
+import { publicError, reasonOf, type TapError } from "../errors.ts";
 import {
   ENDED,
   type Engine,
@@ -218,7 +218,10 @@ export class Generation extends PollableTokens implements Watch {
     if (record.outcome !== "running") return;
     record.endedAt = this.#clock.now();
     record.outcome = outcome;
-    record.error = error?.code ?? null;
+    if (error !== undefined) {
+      record.error = error.code;
+      record.reason = reasonOf(error);
+    }
     this.#source = undefined;
     this.#observer.ended(record);
     const waiter = this.#waiter;

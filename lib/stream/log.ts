@@ -1,3 +1,4 @@
+import { reasonOf, type TapError } from "../errors.ts";
 import type { GenerationRecord } from "./record.ts";
 
 export type LogFormat = "text" | "json";
@@ -5,7 +6,17 @@ export type LogFormat = "text" | "json";
 /** One line for a finished generation. Never the prompt, never the text. */
 export function generationLine(record: GenerationRecord, format: LogFormat, at: Date): string {
   const { id, route, outcome, requested, generated, ttft_ms, duration_ms, error } = record.toJSON();
-  const fields = { id, route, outcome, requested, generated, ttft_ms, duration_ms, error };
+  const fields = {
+    id,
+    route,
+    outcome,
+    requested,
+    generated,
+    ttft_ms,
+    duration_ms,
+    error,
+    reason: record.reason,
+  };
   return line("generation", fields, format, at);
 }
 
@@ -22,6 +33,12 @@ export function shutdownLine(running: number, graceMs: number, format: LogFormat
   return `Tokentap shuts down when ${what} ended, in ${
     graceMs / 1000
   } s at most; a second signal stops it at once`;
+}
+
+/** One line for a request that failed before there was a generation, by no fault of its own. */
+export function refusedLine(id: string, error: TapError, format: LogFormat, at: Date): string {
+  const { status, code } = error;
+  return line("refused", { id, status, error: code, reason: reasonOf(error) }, format, at);
 }
 
 /** One line for a throw that nobody expected. The text of the error is for the log only, and kept to one line. */

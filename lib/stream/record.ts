@@ -20,6 +20,8 @@ export class GenerationRecord implements Timed {
   notHanded: number = UNTIMED.notHanded;
   generatedAfterAbort = 0;
   error: ErrorCode | null = null;
+  /** The error in words for the log, which are not all for clients. */
+  reason: string | null = null;
   phaseAtAbort: Phase | null = null;
   admittedAt: number | null = null;
   endedAt: number | null = null;

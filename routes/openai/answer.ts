@@ -11,8 +11,8 @@ import { SSE_HEADERS } from "../../lib/stream/sse.ts";
 import { begin, type Wanted } from "../begin.ts";
 import type { Deps, Env } from "../deps.ts";
 import { headReady } from "../head_ready.ts";
+import { modelFor } from "../served_model.ts";
 import type { SharedParams } from "./params.ts";
-import { modelFor } from "./served_model.ts";
 
 /** How one of the two routes writes its answers. */
 export interface AnswerForm {
@@ -107,6 +107,7 @@ function beginAll(
     stop: params.stop ?? undefined,
     minTokens: params.min_tokens ?? undefined,
     ignoreEos: params.ignore_eos ?? undefined,
+    continuousUsage: params.stream_options?.continuous_usage_stats ?? undefined,
   };
   refuseMoreThanFit(deps, params.n ?? 1);
   const generations: Generation[] = [];
@@ -139,7 +140,10 @@ function refuseMoreThanFit({ engine, settings }: Deps, answers: number): void {
  * ours draws from the settings' seed, which the first answer shares with a request for one.
  */
 function seedOf({ engine, settings }: Deps, seed: number | null | undefined, choice: number) {
-  if (seed !== null && seed !== undefined) return seed + choice;
+  if (seed !== null && seed !== undefined) {
+    // Every one of them a number that a request may name.
+    return Number.isSafeInteger(seed + choice) ? seed + choice : seed - choice;
+  }
   return choice === 0 || engine.remote ? undefined : settings.seed + choice;
 }
 

@@ -3,6 +3,7 @@ import type { EngineRequest } from "../../lib/engine/engine.ts";
 
 /** How deep a field that is only passed on may be nested: more than any schema needs, and less than a stack holds. */
 const MOST_LEVELS = 64;
+export const TOO_DEEP = `wanted at most ${MOST_LEVELS} levels of lists and objects, got more`;
 
 export type Extras = NonNullable<EngineRequest["extras"]>;
 
@@ -17,15 +18,14 @@ export function withExtras<Shape extends z.ZodRawShape>(shape: Shape, keep: bool
     const unknown = Object.entries(all).filter(([name]) => !Object.hasOwn(shape, name));
     for (const [name, value] of unknown) {
       if (withinLevels(value)) continue;
-      const message = `wanted at most ${MOST_LEVELS} levels of lists and objects, got more`;
-      context.addIssue({ code: "custom", path: [name], message });
+      context.addIssue({ code: "custom", path: [name], message: TOO_DEEP });
     }
     return { ...all, extras: Object.fromEntries(unknown) as Extras };
   });
 }
 
 /** Not by recursion, which is what it is to protect. */
-function withinLevels(value: unknown): boolean {
+export function withinLevels(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth < MOST_LEVELS; depth++) {
     level = level.flatMap((each) => typeof each === "object" && each !== null ? Object.values(each) : []);

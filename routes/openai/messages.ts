@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { ChatMessage } from "../../lib/engine/engine.ts";
+import { TOO_DEEP, withinLevels } from "./extras.ts";
 import { noCalls } from "./refused.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
@@ -36,9 +38,25 @@ const message = z.object({
   return { role, content: content ?? "" };
 });
 
-/** The messages of a chat, each with its text in one piece. */
-export const messages = z.array(message, { error: "wanted a list of messages" })
-  .min(1, "wanted at least one message");
+/** One of which everything is kept. */
+const whole = z.unknown().transform((came, context): ChatMessage => {
+  const { data, error } = message.safeParse(came);
+  if (data !== undefined && withinLevels(came)) return { ...data, asCame: came };
+  context.issues.push(
+    ...error?.issues.map((issue) => ({ ...issue, input: came }) as z.core.$ZodRawIssue) ??
+      [{ code: "custom", message: TOO_DEEP, input: came } as const],
+  );
+  return z.NEVER;
+});
+
+/**
+ * The messages of a chat, each with its text in one piece, and where they go to a server of its own (`remote`), as they
+ * came: a name, a call's id, or what only that server knows is a part of the conversation.
+ */
+export function messages(remote: boolean): z.ZodType<ChatMessage[]> {
+  return z.array<z.ZodType<ChatMessage>>(remote ? whole : message, { error: "wanted a list of messages" })
+    .min(1, "wanted at least one message");
+}
 
 /** What the chat asks: its last user message, or the last of all where no user has spoken. */
 export function question(messages: readonly { role: string; content: string }[]): string {

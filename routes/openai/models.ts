@@ -4,7 +4,7 @@ import type { ListedModel } from "../../lib/engine/engine.ts";
 import { quote, TapError } from "../../lib/errors.ts";
 import type { Deps, Env } from "../deps.ts";
 import { onlyMethods } from "../errors.ts";
-import { modelFor, servedModel } from "./served_model.ts";
+import { noSuchModel, servedModel } from "../served_model.ts";
 
 /**
  * `GET /v1/models` and `GET /v1/models/NAME`: the one model that this server has, or those of an upstream server where
@@ -22,7 +22,10 @@ export function modelsRoutes({ engine, settings }: Deps): Hono<Env> {
   const ours = { id: servedModel({ engine, settings }) };
   const all = async (c: Context<Env>) => await engine.models?.(c.req.raw.signal) ?? [ours];
   const one = async (c: Context<Env>, name: string) => {
-    if (engine.models === undefined) return { id: modelFor({ engine, settings }, name) };
+    if (engine.models === undefined) {
+      if (name !== ours.id) throw noSuchModel(name, ours.id);
+      return ours;
+    }
     const found = (await all(c)).find(({ id }) => id === name);
     if (found !== undefined) return found;
     throw new TapError("not_found", `The upstream server has no model ${quote(name, 80)}.`, {

@@ -69,22 +69,14 @@ type Shared = z.infer<z.ZodObject<ReturnType<typeof sharedShape>>>;
 
 /** What no single field can tell. */
 function together(
-  params: Pick<Shared, "stream" | "stream_options" | "min_tokens" | "max_tokens">,
+  { stream, stream_options }: Pick<Shared, "stream" | "stream_options">,
   context: z.RefinementCtx,
 ): void {
-  const { stream, stream_options, min_tokens, max_tokens } = params;
   if (stream_options && !stream) {
     context.addIssue({
       code: "custom",
       path: ["stream_options"],
       message: "possible only with stream: true",
-    });
-  }
-  if (max_tokens && min_tokens && min_tokens > max_tokens) {
-    context.addIssue({
-      code: "custom",
-      path: ["min_tokens"],
-      message: `wanted at most max_tokens (${max_tokens}), got ${min_tokens}`,
     });
   }
 }
@@ -93,7 +85,7 @@ function together(
 export function chatParams(settings: Settings, remote: boolean) {
   const shape = {
     ...sharedShape(settings, remote),
-    messages,
+    messages: messages(remote),
     max_completion_tokens: whole(1, settings.maxModelLen),
   };
   return withExtras(shape, remote)

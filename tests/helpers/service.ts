@@ -4,7 +4,7 @@ import type { Engine } from "../../lib/engine/engine.ts";
 import { Pacer } from "../../lib/engine/pacer.ts";
 import { SimulatedEngine } from "../../lib/engine/simulated.ts";
 import { HttpServer } from "../../lib/http/server/http_server.ts";
-import { TapError } from "../../lib/errors.ts";
+import { type ErrorCode, TapError } from "../../lib/errors.ts";
 import { Ledger } from "../../lib/stream/ledger.ts";
 import type { GenerationRecord } from "../../lib/stream/record.ts";
 import { Turn } from "../../lib/stream/turn.ts";
@@ -33,6 +33,8 @@ export interface Service extends AsyncDisposable {
   ended: GenerationRecord[];
   /** What was given to the log as unexpected. */
   unexpected: { id: string; error: unknown }[];
+  /** Failures of ours that no record tells of. */
+  refused: { id: string; code: ErrorCode }[];
 }
 
 /** The service in this process, on a free port of 127.0.0.1. Close it with `await using`. */
@@ -42,6 +44,7 @@ export function startService(
   const clock = new Pacer();
   const ended: GenerationRecord[] = [];
   const unexpected: Service["unexpected"] = [];
+  const refused: Service["refused"] = [];
   const onUnexpected = (id: string, error: unknown) => void unexpected.push({ id, error });
   const parsed = Settings.parse({ timeToFirstToken: 0, interTokenLatency: 2, ...settings });
   const ledger = new Ledger({ clock, onEnded: (record) => ended.push(record), onUnexpected });
@@ -53,6 +56,7 @@ export function startService(
     settings: parsed,
     draining: () => false,
     onUnexpected,
+    onRefused: (id, { code }) => void refused.push({ id, code }),
   };
   const app = createApp(deps);
   const fetch = wrap((request) => app.fetch(request));
@@ -65,6 +69,7 @@ export function startService(
     ledger,
     ended,
     unexpected,
+    refused,
     async [Symbol.asyncDispose]() {
       ledger.failAll(new TapError("shutting_down", "The test is over."));
       await server.shutdown();

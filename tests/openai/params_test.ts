@@ -134,7 +134,7 @@ Deno.test("from an engine that ends by itself a chat without max_tokens may have
 Deno.test("an engine is asked with all that a request says about sampling and the end", async () => {
   const { asked, service } = keeping(true);
   await using _ = service;
-  await postJson(`${service.url}/v1/completions`, {
+  const body = {
     prompt: "p",
     max_tokens: 4,
     min_tokens: 2,
@@ -148,8 +148,16 @@ Deno.test("an engine is asked with all that a request says about sampling and th
     presence_penalty: 0.5,
     frequency_penalty: 0.25,
     repetition_penalty: 1.5,
+    stream: true,
+    stream_options: { continuous_usage_stats: true },
     odd: [1],
-  });
+  };
+  const post = {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  };
+  await (await fetch(`${service.url}/v1/completions`, post)).text();
   const [{ id: _id, key: _key, promptTokens: _promptTokens, ...rest }] = asked;
   assertEquals({ ...rest, model: undefined }, {
     prompt: "p",
@@ -162,6 +170,7 @@ Deno.test("an engine is asked with all that a request says about sampling and th
     itlMs: undefined,
     minTokens: 2,
     ignoreEos: true,
+    continuousUsage: true,
     stop: ["END"],
     seed: 7,
     temperature: 0,
@@ -173,6 +182,50 @@ Deno.test("an engine is asked with all that a request says about sampling and th
     repetitionPenalty: 1.5,
     extras: { odd: [1] },
   });
+});
+
+Deno.test("more tokens at least than at most are refused, also where the limit is the route's own", async () => {
+  await using service = startService();
+  const chat = { messages }, completion = { prompt: "hello" };
+  for (
+    const [path, body, most] of [
+      ["chat/completions", { ...chat, max_tokens: 4 }, 4],
+      ["chat/completions", chat, 128],
+      ["completions", completion, 16],
+    ] as const
+  ) {
+    const ask = (min_tokens: number) => postJson(`${service.url}/v1/${path}`, { ...body, min_tokens });
+    const { status, json } = await ask(most + 1);
+    assertEquals([status, json.error.param], [400, "min_tokens"]);
+    assertEquals(json.error.message, `min_tokens: wanted at most max_tokens (${most}), got ${most + 1}.`);
+    assertEquals((await ask(most)).json.usage.completion_tokens, most);
+  }
+  assertEquals(service.ledger.totals().requests.total, 3);
+});
+
+Deno.test("a parameter that stands for a list of one is named as it came", async () => {
+  await using service = startService();
+  for (
+    const [stop, param, got] of [["", "stop", '""'], ["x".repeat(1025), "stop", "1025"], [
+      ["a", ""],
+      "stop.1",
+      '""',
+    ]]
+  ) {
+    const { json } = await postJson(`${service.url}/v1/completions`, { prompt: "a", stop });
+    assertEquals(json.error.param, param);
+    assert(json.error.message.endsWith(`, got ${got}.`), json.error.message);
+  }
+});
+
+Deno.test("the seeds of several answers stay numbers that a request may name", async () => {
+  for (const seed of [0, -5, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1]) {
+    const { asked, service } = keeping(true);
+    await using _ = service;
+    await postJson(`${service.url}/v1/completions`, { prompt: "p", n: 3, seed });
+    const seeds = asked.map((request) => request.seed!);
+    assert(seeds[0] === seed && new Set(seeds).size === 3 && seeds.every(Number.isSafeInteger), `${seeds}`);
+  }
 });
 
 Deno.test("a chat is answered by its last user message and counts the tokens of all messages", async () => {

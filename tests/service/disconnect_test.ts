@@ -218,6 +218,14 @@ Deno.test("S8: HEAD, OPTIONS and a prefetch start no generation", async () => {
     await body?.cancel();
     assertEquals(status, 204);
   }
+  for (const wrong of ["/stream", "/stream?prompt=a&max_tokens=0"]) {
+    const asked = await fetch(service.url + wrong, { method: "HEAD" });
+    assertEquals(
+      [asked.status, asked.headers.get("content-type")],
+      [400, "application/json"],
+      "as a GET would",
+    );
+  }
   const generate = await fetch(`${service.url}/generate`, { method: "HEAD" });
   assertEquals(generate.status, 405);
   assertEquals(service.ledger.totals().requests.total, 0);

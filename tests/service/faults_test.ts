@@ -166,6 +166,24 @@ Deno.test("an unknown fault is answered with the names of all known ones", async
   }
 });
 
+Deno.test("a fault that is written wrongly makes no generation, however it is given", async () => {
+  await using service = startService();
+  const url = `${service.url}/stream?prompt=a`;
+  const post = { method: "POST", body: '{"prompt":"a","fault":"explode"}' };
+  const headers = { "Content-Type": "application/json" };
+  for (
+    const reply of [
+      await fetch(`${url}&fault=explode`),
+      await fetch(url, { headers: { "X-Tokentap-Fault": "explode" } }),
+      await fetch(url, { ...post, headers }),
+      await fetch(`${service.url}/generate`, { ...post, headers }),
+    ]
+  ) {
+    assertEquals([reply.status, (await reply.json()).error.param], [400, "fault"]);
+  }
+  assertEquals(service.ledger.totals().requests.total, 0);
+});
+
 Deno.test("several faults in one request each come true", async () => {
   await using service = startService({ settings: { interTokenLatency: 1 } });
   using client = await play(service, "slow@2:150,malformed@4,error@6:timeout", "query");

@@ -117,6 +117,22 @@ Deno.test("a Ctrl-C that arrives twice, from the terminal and from the task runn
   await within(1000, service.status);
 });
 
+Deno.test("a Ctrl-C that is pressed again and again exits at once, however fast it is pressed", async () => {
+  for (const everyMs of [100, 300]) {
+    await using service = await spawnService("--time-to-first-token", "0", "--shutdown-grace", "30s");
+    using client = await RawClient.open(service.port);
+    client.request("/stream?prompt=hello&max_tokens=8000");
+    await client.untilTokens(2);
+    const pressing = setInterval(() => service.kill("SIGINT"), everyMs);
+    try {
+      const { code } = await within(2000, service.status.finally(() => clearInterval(pressing)));
+      assertEquals([everyMs, code], [everyMs, 1]);
+    } finally {
+      clearInterval(pressing);
+    }
+  }
+});
+
 Deno.test("SIGTERM ends an idle service at once, also with connections open that ask for nothing", async () => {
   await using service = await spawnService("--shutdown-grace", "1s");
   using silent = await RawClient.open(service.port);
@@ -178,6 +194,41 @@ Deno.test("main.ts: a port that is in use is one line that names it, and exit co
   assertEquals([code, stdout], [2, ""]);
   assertEquals(stderr.trimEnd().split("\n").length, 1, stderr);
   assert(stderr.includes(String(port)), stderr);
+});
+
+Deno.test("main.ts: a value that a variable gave is blamed on that variable, also where it is used later", async () => {
+  const [host, port, engine] = ["no.such.host.invalid", "0", "upstream"];
+  const url = "http://127.0.0.1:1/v1";
+  const cases: [flags: string[], variables: Record<string, string>, says: RegExp][] = [
+    [[], { HOST: host, PORT: port }, /^TOKENTAP_HOST and TOKENTAP_PORT: cannot listen /],
+    [["--port", port], { HOST: host, PORT: "1" }, /^TOKENTAP_HOST and --port: cannot listen /],
+    [["--host", host], { PORT: port }, /^--host and TOKENTAP_PORT: cannot listen /],
+    [
+      [],
+      { ENGINE: engine, UPSTREAM_URL: "foo" },
+      /^TOKENTAP_UPSTREAM_URL: wanted a URL like .*, got "foo"\.$/,
+    ],
+    [["--upstream-url", "foo"], { ENGINE: engine, UPSTREAM_URL: url }, /^--upstream-url: wanted a URL like /],
+    [
+      [],
+      { ENGINE: engine, UPSTREAM_URL: "http://a:b@c/v1" },
+      /^TOKENTAP_UPSTREAM_URL: wanted no user or pass/,
+    ],
+    [
+      [],
+      { ENGINE: engine, UPSTREAM_URL: url, UPSTREAM_API_KEY_FILE: "no/such" },
+      /^TOKENTAP_UPSTREAM_API_KEY_FILE: wanted a file, got "no\/such" /,
+    ],
+    [["--engine", "llama"], { MODEL: "no/such.gguf" }, /^TOKENTAP_MODEL: wanted a GGUF file, found no file /],
+  ];
+  await Promise.all(cases.map(async ([flags, variables, says]) => {
+    const env = Object.fromEntries(Object.entries(variables).map(([name, is]) => [`TOKENTAP_${name}`, is]));
+    const args = ["run", "-A", new URL("../../main.ts", import.meta.url).href, ...flags];
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), { args, env, stdin: "null" }).output();
+    const text = new TextDecoder().decode(stderr).replace(/\n$/, "");
+    assertMatch(text, says);
+    assertEquals([code, text.split("\n").length], [2, 1], text);
+  }));
 });
 
 Deno.test("main.ts: --version is one line on stdout, with exit code 0", async () => {

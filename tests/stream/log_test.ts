@@ -1,5 +1,12 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { generationLine, listeningLine, shutdownLine, unexpectedLine } from "../../lib/stream/log.ts";
+import { TapError } from "../../lib/errors.ts";
+import {
+  generationLine,
+  listeningLine,
+  refusedLine,
+  shutdownLine,
+  unexpectedLine,
+} from "../../lib/stream/log.ts";
 import { GenerationRecord } from "../../lib/stream/record.ts";
 
 const at = new Date("2026-01-02T03:04:05.678Z");
@@ -11,6 +18,7 @@ function ended(id = "req-1", route = "/stream") {
   record.generated = 15;
   record.outcome = "failed";
   record.error = "overloaded";
+  record.reason = 'The "line" is\r\nbusy.';
   return record;
 }
 
@@ -18,18 +26,19 @@ Deno.test("a generation is one line with id, route, outcome, counts and times", 
   assertEquals(
     generationLine(ended(), "text", at),
     "2026-01-02T03:04:05.678Z generation id=req-1 route=/stream outcome=failed requested=100 generated=15 " +
-      "ttft_ms=200 duration_ms=500.5 error=overloaded",
+      'ttft_ms=200 duration_ms=500.5 error=overloaded reason="The \\"line\\" is\\r\\nbusy."',
   );
 });
 
 Deno.test("what did not happen is left out of the text, and null in the JSON", () => {
   const record = ended();
   record.error = null;
+  record.reason = null;
   record.firstTokenAt = null;
   const text = generationLine(record, "text", at);
-  assert(!text.includes("error") && !text.includes("ttft"), text);
+  assert(!text.includes("error") && !text.includes("reason") && !text.includes("ttft"), text);
   const json = JSON.parse(generationLine(record, "json", at));
-  assertEquals([json.error, json.ttft_ms], [null, null]);
+  assertEquals([json.error, json.reason, json.ttft_ms], [null, null, null]);
 });
 
 Deno.test("as JSON the line has the same fields, the time and the event", () => {
@@ -44,7 +53,18 @@ Deno.test("as JSON the line has the same fields, the time and the event", () => 
     ttft_ms: 200,
     duration_ms: 500.5,
     error: "overloaded",
+    reason: 'The "line" is\r\nbusy.',
   });
+});
+
+Deno.test("a request that was refused is one line with its status and why", () => {
+  const error = new TapError("upstream_error", "No list.", {
+    cause: new Error("refused", { cause: new Error("os 111") }),
+  });
+  assertEquals(
+    refusedLine("req-1", error, "text", at),
+    '2026-01-02T03:04:05.678Z refused id=req-1 status=502 error=upstream_error reason="No list. (refused) (os 111)"',
+  );
 });
 
 Deno.test("whatever an id holds, the line stays one and its fields stay apart", () => {

@@ -45,11 +45,50 @@ Deno.test("what only the upstream can do reaches it as it came, on both routes",
 Deno.test("an upstream is asked for the model of the settings, else the client's, else for none", async () => {
   const named = [["ours", "theirs", "ours"], ["", "theirs", "theirs"], ["", undefined, undefined]] as const;
   for (const [path, least, events] of ROUTES) {
-    for (const [configured, model, wanted] of named) {
-      await using over = await overUpstream(stream([...events]), { model: configured });
-      await postJson(over.service.url + path, JSON.stringify({ ...least, model }));
+    for (const [upstreamModel, model, wanted] of named) {
+      const options = { model: upstreamModel, settings: { upstreamModel } };
+      await using over = await overUpstream(stream([...events]), options);
+      const { json } = await postJson(over.service.url + path, JSON.stringify({ ...least, model }));
       assertEquals(JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]).model, wanted);
+      // And no other is said to have answered.
+      const told = wanted ?? "tokentap";
+      assertEquals([json.model, over.service.ended[0].model], [told, told]);
     }
+  }
+});
+
+Deno.test("a conversation reaches an upstream as it came, whatever its messages hold", async () => {
+  const messages = [
+    { role: "system", content: [{ type: "text", text: "be brief", cache_control: { type: "ephemeral" } }] },
+    { role: "user", content: "hi", name: "bob" },
+    { role: "assistant", content: null, refusal: "no", reasoning_content: "t", prefix: true },
+    { role: "tool", tool_call_id: "c1", content: "r" },
+  ];
+  const { status, body } = await asked({ messages });
+  assertEquals([status, body.messages], [200, messages]);
+  for (
+    const [wrong, param] of [
+      [{ role: "nobody", content: "a" }, "messages.1.role"],
+      [{ role: "user" }, "messages.1.content"],
+      [{ role: "assistant", tool_calls: [{ id: "c" }] }, "messages.1.tool_calls"],
+      [5, "messages.1"],
+      [{ role: "user", content: "a", odd: JSON.parse("[".repeat(65) + "]".repeat(65)) }, "messages.1"],
+    ]
+  ) {
+    const { status, json, body } = await asked({ messages: [messages[1], wrong] });
+    assertEquals([status, json.error.param, body], [400, param, undefined]);
+  }
+});
+
+Deno.test("running counts are asked of an upstream for who asks for them, and for nobody else", async () => {
+  for (const [wanted, sent] of [[true, true], [false, undefined], [undefined, undefined]]) {
+    await using over = await overUpstream(stream([delta("a"), finish("stop"), DONE]));
+    const fields = { stream: true, stream_options: { continuous_usage_stats: wanted } };
+    const headers = { "Content-Type": "application/json" };
+    const post = { method: "POST", headers, body: JSON.stringify({ ...chat, ...fields }) };
+    await (await fetch(`${over.service.url}/v1/chat/completions`, post)).text();
+    const { stream_options } = JSON.parse(over.upstream.requests[0].head.split("\r\n\r\n")[1]);
+    assertEquals([stream_options.include_usage, stream_options.continuous_usage_stats], [true, sent]);
   }
 });
 

@@ -116,3 +116,18 @@ Deno.test("a client that leaves while an upstream keeps its list to itself ends 
   assertEquals(await reply, "left");
   assertLess(await closed - from, 500);
 });
+
+Deno.test("where all requests go to one model there is no other", async () => {
+  await using over = await overUpstream(list([]), {
+    model: "org/one",
+    settings: { upstreamModel: "org/one" },
+  });
+  const models = `${over.service.url}/v1/models`;
+  assertEquals((await get(models)).json.data.map(({ id }: { id: string }) => id), ["org/one"]);
+  assertEquals((await get(`${models}/org/one`)).json.id, "org/one");
+  const { status, json } = await get(`${models}/gpt`);
+  assertEquals([status, json.error.message], [
+    404,
+    'The model "gpt" does not exist; this server has "org/one".',
+  ]);
+});

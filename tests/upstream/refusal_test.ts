@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { ErrorCode } from "../../lib/errors.ts";
 import type { Script } from "../helpers/raw_server.ts";
 import {
@@ -193,6 +193,21 @@ Deno.test("U3: an upstream that refuses the connection is 502", async () => {
   const reply = await postJson(`${service.url}/stream`, { prompt: "hello" });
   assertEquals([reply.status, reply.json.error.message], [502, "The upstream server cannot be reached."]);
   assertEquals(service.ended[0].error, "upstream_error");
+});
+
+Deno.test("the log is told why an upstream cannot be had, in words that no client gets", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  await using service = startOver(`http://127.0.0.1:${port}`, { model: "" });
+  const stream = await postJson(`${service.url}/stream`, { prompt: "hello" });
+  const models = await fetch(`${service.url}/v1/models`, { headers: { "X-Request-Id": "r" } });
+  assertEquals([stream.status, models.status], [502, 502]);
+  const told = [stream.json.error.message, (await models.json()).error.message];
+  assertEquals(told, Array(2).fill("The upstream server cannot be reached."));
+  assertMatch(service.ended[0].reason!, /^The upstream server cannot be reached\. \(.*refused.*\)$/i);
+  // Where there is no record, and once only.
+  assertEquals(service.refused, [{ id: "r", code: "upstream_error" }]);
 });
 
 Deno.test("U3: an upstream without TLS where TLS is wanted is 502", async () => {

@@ -20,7 +20,11 @@ Deno.test("an upstream that cannot be used ends with one clear line and exit cod
     await Deno.writeTextFile(`${dir}/two`, "sk-one\nsk-two\n");
     const url = ["--engine", "upstream", "--upstream-url", "http://127.0.0.1:1/v1"];
     const cases: [string[], string][] = [
-      [["--engine", "upstream"], '--upstream-url: wanted a URL like http://127.0.0.1:8000/v1, got "".\n'],
+      [["--engine", "upstream"], "--engine upstream: wanted --upstream-url with it, got nothing.\n"],
+      [
+        ["--engine", "upstream", "--upstream-url", ""],
+        '--upstream-url: wanted a URL like http://127.0.0.1:8000/v1, got "".\n',
+      ],
       [
         [...url, "--upstream-api-key-file", "no/such"],
         '--upstream-api-key-file: wanted a file, got "no/such" (NotFound).\n',

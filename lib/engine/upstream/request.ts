@@ -1,7 +1,7 @@
 import { requestBytes } from "../../http/head.ts";
 import { ConfigError } from "../../config.ts";
 import { quote } from "../../errors.ts";
-import type { EngineRequest } from "../engine.ts";
+import type { ChatMessage, EngineRequest } from "../engine.ts";
 
 /** Where requests go and as whom. */
 export interface Upstream {
@@ -64,7 +64,7 @@ function bodyOf(request: EngineRequest, { model }: Upstream): Record<string, unk
     model: model || request.model,
     ...request.continuation
       ? { prompt: request.prompt }
-      : { messages: request.messages ?? [{ role: "user", content: request.prompt }] },
+      : { messages: request.messages?.map(written) ?? [{ role: "user", content: request.prompt }] },
     [request.completionLimit ? "max_completion_tokens" : "max_tokens"]: request.openEnded
       ? undefined
       : request.maxTokens,
@@ -80,6 +80,11 @@ function bodyOf(request: EngineRequest, { model }: Upstream): Record<string, unk
     min_tokens: request.minTokens,
     ignore_eos: request.ignoreEos,
     stream: true,
-    stream_options: { include_usage: true },
+    // The second only for who asks: not every server knows it.
+    stream_options: { include_usage: true, continuous_usage_stats: request.continuousUsage || undefined },
   };
+}
+
+function written({ role, content, asCame }: ChatMessage): unknown {
+  return asCame ?? { role, content };
 }

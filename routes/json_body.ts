@@ -1,11 +1,12 @@
 import type { MiddlewareHandler } from "hono";
 import { quote, TapError } from "../lib/errors.ts";
+import { Refusal } from "../lib/http/server/refusal.ts";
 import type { Settings } from "../lib/config.ts";
 import type { Env } from "./deps.ts";
 
 /**
- * Reads a request's body within bounds before any validator sees it: its type, its size while it still arrives, the
- * time it takes and its encoding. What it read is left where hono's `c.req.json()` finds it. Whether it is JSON is the
+ * Reads a request's body within bounds before any validator sees it: its type and codings, its size while it still
+ * arrives, and the time it takes. What it read is left where hono's `c.req.json()` finds it. Whether it is JSON is the
  * validator's to say (see `answerError`): a hostile nesting takes 20 ms to parse, which is enough once.
  */
 export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHandler<Env> {
@@ -20,6 +21,13 @@ export function jsonBody({ maxBodyBytes, bodyTimeout }: Settings): MiddlewareHan
       throw new TapError(
         "unsupported_media_type",
         `Content-Type: wanted JSON in UTF-8, got ${quote(type, 80)}.`,
+      );
+    }
+    const coding = c.req.raw.headers.get("content-encoding") ?? "";
+    if (!/^(identity)?$/i.test(coding)) {
+      throw new TapError(
+        "unsupported_media_type",
+        `Content-Encoding: wanted none, got ${quote(coding)}.`,
       );
     }
     const length = Number(c.req.raw.headers.get("content-length"));
@@ -53,21 +61,23 @@ async function readText(
     let text = "";
     let size = 0;
     for (;;) {
-      const { done, value } = await reader.read().catch(() => {
+      const { done, value } = await reader.read().catch((error) => {
         if (late) throw new TapError("timeout", `The request body did not arrive within ${timeoutMs} ms.`);
-        // Only the connection can fail here: the client has gone, or its framing is broken.
+        if (error instanceof Refusal) {
+          throw new TapError("invalid_request", `The request body's chunks are broken: ${error.message}.`);
+        }
+        // Only the connection can fail here: the client has gone.
         throw new TapError("invalid_request", "The request body broke off before its end.");
       });
       if (done) return text + decode(decoder);
       size += value.length;
-      if (size > limit) {
-        reader.cancel().catch(() => {});
-        throw tooLarge(limit);
-      }
+      if (size > limit) throw tooLarge(limit);
       text += decode(decoder, value);
     }
   } finally {
     clearTimeout(timer);
+    // What a refusal leaves of it nobody reads: the server is to know that before it answers.
+    reader.cancel().catch(() => {});
   }
 }
 

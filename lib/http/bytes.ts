@@ -8,3 +8,13 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return whole;
 }
+
+/** Each byte as the character with its number; TextDecoder's "latin1" is windows-1252, which a header's value cannot hold. */
+export function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) {
+    // Not spread, which would walk an iterator.
+    text += String.fromCharCode.apply(null, bytes.subarray(at, at + 4096) as unknown as number[]);
+  }
+  return text;
+}

@@ -1,3 +1,4 @@
+import { quote } from "../errors.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 
 /** What takes the payload out of the body's pieces; null is the end of the connection. Throws when that came too early. */
@@ -8,10 +9,17 @@ const NOTHING = new Uint8Array(0);
 /**
  * How the body of a response with these headers is framed: by chunks, by its length, or by the connection's end.
  *
- * @throws {Error} for a length that is none: where the body ends cannot be known
+ * @throws {Error} for a length that is none or a transfer coding beside chunks, for where the body ends cannot be known;
+ * and for a body in a content coding, which nobody here has asked for
  */
 export function framing(headers: Headers): Unframe {
-  if (/\bchunked\b/i.test(headers.get("transfer-encoding") ?? "")) {
+  const transfer = headers.get("transfer-encoding");
+  if (transfer !== null && !/^(chunked|identity)$/i.test(transfer)) {
+    throw new Error(`wanted the transfer coding chunked or none, got ${quote(transfer)}`);
+  }
+  const content = headers.get("content-encoding") ?? "";
+  if (!/^(identity)?$/i.test(content)) throw new Error(`wanted a body in no coding, got ${quote(content)}`);
+  if (transfer?.toLowerCase() === "chunked") {
     const chunks = new ChunkedDecoder();
     return (piece) => {
       if (piece === null) throw new Error("the connection was closed before the body's last chunk");
@@ -20,7 +28,9 @@ export function framing(headers: Headers): Unframe {
   }
   const length = headers.get("content-length");
   if (length !== null) {
-    if (!/^\d{1,15}$/.test(length)) throw new Error(`wanted a content-length in digits, got "${length}"`);
+    if (!/^\d{1,15}$/.test(length)) {
+      throw new Error(`wanted a content-length in digits, got ${quote(length)}`);
+    }
     let left = Number(length);
     return (piece) => {
       if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);

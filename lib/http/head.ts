@@ -1,4 +1,6 @@
-import { joined } from "./bytes.ts";
+import { quote } from "../errors.ts";
+import { joined, latin1 } from "./bytes.ts";
+import { trimmed } from "./trimmed.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -27,14 +29,14 @@ export interface ResponseHead {
 /**
  * Reads the head of a response. `read` gives what came, valid until its next call, or null at the connection's end.
  *
- * @throws {Error} when the connection ends first, or this is not HTTP/1.x
+ * @throws {Error} when the connection ends first, this is not HTTP/1.x, or a header that frames the body is none
  */
 export async function readHead(read: () => Promise<Uint8Array | null>): Promise<ResponseHead> {
   let held = new Uint8Array(0);
   for (;;) {
     const end = endOfHead(held);
     if (end >= 0) {
-      const head = parseHead(new TextDecoder("latin1").decode(held.subarray(0, end)));
+      const head = parseHead(latin1(held.subarray(0, end)));
       held = held.slice(end + 4);
       // 1xx only announces the real one.
       if (head.status >= 200) return { ...head, rest: held };
@@ -58,14 +60,34 @@ function endOfHead(bytes: Uint8Array): number {
   return -1;
 }
 
+/** A header that frames the body, or would if a bare CR or LF were a line's end, as some read it. */
+const FRAMES = /(^|[\r\n])(content-length|transfer-encoding)(?![\w-])/i;
+
 function parseHead(head: string): { status: number; headers: Headers } {
-  const [statusLine, ...lines] = head.split("\r\n");
-  const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1];
+  // A header may go on in a line that begins with a blank (RFC 9112, 5.2). One behind the status line goes with its reason.
+  const [statusLine, ...lines] = head.replaceAll(/\r\n[ \t]+/g, " ").split("\r\n");
+  const status = /^HTTP\/1\.\d (\d{3})/.exec(statusLine)?.[1];
   if (!status) throw new Error(`wanted an HTTP/1.1 status line, got "${statusLine.slice(0, 80)}"`);
   const headers = new Headers();
   for (const line of lines) {
-    const colon = line.indexOf(":");
-    if (colon > 0) headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+    // What is no header is passed over, for it may be of no interest; not where it would leave the body's end a guess.
+    if (!append(headers, line) && FRAMES.test(line)) {
+      throw new Error(`wanted a header that says where the body ends, got ${quote(line, 80)}`);
+    }
   }
   return { status: Number(status), headers };
+}
+
+/** Adds the header in `line`; false when there is none. */
+function append(headers: Headers, line: string): boolean {
+  const colon = line.indexOf(":");
+  // `Headers` would strip these from a value's ends.
+  if (colon < 0 || /[\r\n]/.test(line)) return false;
+  try {
+    // The blanks before the colon are for the reader of a response to remove (RFC 9112, 5.1).
+    headers.append(trimmed(line, 0, colon), trimmed(line, colon + 1));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { framing } from "../../lib/http/framing.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -22,7 +22,7 @@ Deno.test("a body without a length is done when the connection is", () => {
 });
 
 Deno.test("chunks count more than a length", () => {
-  const headers = { "content-length": "1", "transfer-encoding": "gzip, Chunked" };
+  const headers = { "content-length": "1", "transfer-encoding": "Chunked" };
   assertEquals(take(headers, ["2\r\nab\r\n", "0\r\n\r\n"]), [["ab", false], ["", true]]);
 });
 
@@ -46,5 +46,54 @@ Deno.test("a length that is none is refused before anything is read", () => {
       Error,
       `got "${length}"`,
     );
+  }
+});
+
+Deno.test("a transfer coding that is not chunks alone is an error that names it, before anything is read", () => {
+  const codings = [
+    "gzip, chunked",
+    "gzip",
+    "Deflate",
+    "chunked, gzip",
+    "chunked, chunked",
+    "identity, chunked",
+    "xchunked",
+    "chunked;q=1",
+    "\x0bchunked",
+    "",
+  ];
+  for (const coding of codings) {
+    const headers = new Headers({ "content-length": "2", "transfer-encoding": coding });
+    const came = coding.replace("\x0b", "?");
+    assertThrows(() => framing(headers), Error, `wanted the transfer coding chunked or none, got "${came}"`);
+  }
+  const twice = new Headers({ "transfer-encoding": "chunked" });
+  twice.append("transfer-encoding", "chunked");
+  assertThrows(() => framing(twice), Error, 'got "chunked, chunked"');
+});
+
+Deno.test("identity is no coding, wherever it stands", () => {
+  for (const name of ["transfer-encoding", "content-encoding"]) {
+    for (const coding of ["identity", "Identity"]) {
+      assertEquals(take({ [name]: coding, "content-length": "2" }, ["ab"]), [["ab", true]]);
+      assertEquals(take({ [name]: coding }, ["ab", null]), [["ab", false], ["", true]]);
+    }
+  }
+  assertEquals(take({ "content-encoding": "", "content-length": "2" }, ["ab"]), [["ab", true]]);
+});
+
+Deno.test("a body in a content coding is an error that names it, however it is framed", () => {
+  for (const coding of ["gzip", "BR", "zstd", "x-gzip", "gzip, identity", "identity, gzip"]) {
+    for (const [name, value] of [["content-length", "2"], ["transfer-encoding", "chunked"], ["x-a", "b"]]) {
+      const headers = new Headers({ [name]: value, "content-encoding": coding });
+      assertThrows(() => framing(headers), Error, `wanted a body in no coding, got "${coding}"`);
+    }
+  }
+});
+
+Deno.test("what a header says is shortened and quoted where an error names it", () => {
+  for (const name of ["transfer-encoding", "content-encoding", "content-length"]) {
+    const error = assertThrows(() => framing(new Headers({ [name]: `a"\x1b${"b".repeat(1000)}` })), Error);
+    assertMatch(error.message, /got "a\\"\?b{37}…"$/);
   }
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertLess } from "@std/assert";
+import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
 import { Refusal } from "../../lib/http/server/refusal.ts";
 import { parseRequestHead } from "../../lib/http/server/request_head.ts";
 import { dateless, serving, settle, statuses } from "./serving.ts";
@@ -22,6 +22,7 @@ async function answerTo(text: string) {
 
 const HOST = "Host: a\r\n";
 const POST = `POST / HTTP/1.1\r\n${HOST}`;
+const DATE = /\r\ndate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/;
 const long = (size: number) => "a".repeat(size);
 
 /** Heads and bodies that no handler may see, each with the status it is answered with. */
@@ -48,7 +49,9 @@ const REFUSED: Record<string, [status: number, text: string]> = {
   "no version": [400, `GET /\r\n${HOST}\r\n`],
   "a version in small letters": [400, `GET / http/1.1\r\n${HOST}\r\n`],
   "HTTP/2.0": [505, "PRI * HTTP/2.0\r\n\r\n"],
-  "HTTP/1.2": [505, `GET / HTTP/1.2\r\n${HOST}\r\n`],
+  "HTTP/0.9": [505, `GET / HTTP/0.9\r\n${HOST}\r\n`],
+  "HTTP/2.1": [505, `GET / HTTP/2.1\r\n${HOST}\r\n`],
+  "HTTP/1.10": [400, `GET / HTTP/1.10\r\n${HOST}\r\n`],
   "a target without a slash": [400, `GET x HTTP/1.1\r\n${HOST}\r\n`],
   "a target with a fragment": [400, `GET /#x HTTP/1.1\r\n${HOST}\r\n`],
   "a target that is not ASCII": [400, `GET /\xe9 HTTP/1.1\r\n${HOST}\r\n`],
@@ -90,6 +93,7 @@ for (const [name, [status, text]] of Object.entries(REFUSED)) {
     const answer = await answerTo(`${text}GET /smuggled HTTP/1.1\r\n${HOST}\r\n`);
     assertEquals([answer.statuses, answer.shut, answer.closed], [[status], true, true]);
     assertEquals(answer.errors, []);
+    assertMatch(answer.text, DATE);
     const [head, body] = answer.text.split("\r\n\r\n");
     assert(head.includes(`content-length: ${body.length}\r\n`), head);
     const { error } = JSON.parse(body);
@@ -126,7 +130,12 @@ const TAKEN: Record<string, [text: string, seen: unknown[]]> = {
   "an absolute target": ["GET http://b/a?c HTTP/1.1\r\nHost: a\r\n\r\n", ["GET", "/a?c", null, ""]],
   "an empty Host": ["GET /a HTTP/1.1\r\nHost:\r\n\r\n", ["GET", "/a", null, ""]],
   "an IPv6 Host": ["GET /a HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", ["GET", "/a", null, ""]],
-  "OPTIONS *": [`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, ["OPTIONS", "/*", null, ""]],
+  "OPTIONS of a path that is a star": [`OPTIONS /* HTTP/1.1\r\n${HOST}\r\n`, ["OPTIONS", "/*", null, ""]],
+  "HTTP/1.2": [`GET /a HTTP/1.2\r\n${HOST}\r\n`, ["GET", "/a", null, ""]],
+  "HTTP/1.9 with a body in chunks": [
+    `POST / HTTP/1.9\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`,
+    ["POST", "/", null, "a"],
+  ],
   "HTTP/1.0 without Host": ["GET /a HTTP/1.0\r\n\r\n", ["GET", "/a", null, ""]],
   "line ends before the request": [`\r\n\r\nGET /a HTTP/1.1\r\n${HOST}\r\n`, ["GET", "/a", null, ""]],
   "spaces and tabs around a value": [
@@ -174,6 +183,19 @@ for (const [name, [text, seen]] of Object.entries(TAKEN)) {
   });
 }
 
+Deno.test("OPTIONS * is answered for the server, whatever the handler does, and the connection goes on", async () => {
+  const { socket, ended } = serving(() => new Response("a path's"));
+  const ask = `OPTIONS * HTTP/1.1\r\n${HOST}`;
+  const chunks = "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
+  socket.send(`${ask}\r\n${ask}Content-Length: 2\r\n\r\nab${ask}${chunks}GET / HTTP/1.1\r\n${HOST}\r\n`);
+  await settle();
+  const one = "HTTP/1.1 204 No Content\r\nallow: GET, HEAD, POST, OPTIONS\r\n\r\n";
+  assertEquals(dateless(socket.text).split("HTTP/1.1 200")[0], one.repeat(3));
+  assertEquals(statuses(socket), [204, 204, 204, 200]);
+  socket.leave();
+  await ended;
+});
+
 /** Chunks that are none; the length of the body would be a guess. */
 const BROKEN_CHUNKS = {
   "a size that is no number": "zz\r\nabc\r\n0\r\n\r\n",
@@ -195,11 +217,15 @@ const BROKEN_CHUNKS = {
 for (const [name, chunks] of Object.entries(BROKEN_CHUNKS)) {
   Deno.test(`${name} breaks the body off, and the connection ends with the answer`, async () => {
     const { socket, ended, errors } = serving(async (request) => {
-      const text = await request.text().catch(() => undefined);
+      const text = await request.text().catch((error) => {
+        assert(error instanceof Refusal);
+        assertMatch(error.message, /^wanted [\x20-\x7e]+$/);
+      });
       return new Response(text ?? "broken", { status: text === undefined ? 400 : 200 });
     });
     socket.send(`${POST}Transfer-Encoding: chunked\r\n\r\n${chunks}GET /smuggled HTTP/1.1\r\n${HOST}\r\n`);
     await settle();
+    assertEquals([socket.text.includes("connection: close\r\n"), socket.shut], [true, true]);
     socket.leave();
     await ended;
     assertEquals([statuses(socket), errors], [[400], []]);

@@ -85,13 +85,17 @@ Deno.test("the date is the time of the answer, to the second", async () => {
       socket.send(GET);
       await settle();
     }
+    // A refusal has it too.
+    Date.now = () => 3_000;
+    socket.send("\0");
+    await settle();
   } finally {
     Date.now = now;
   }
   const seconds = [...socket.text.matchAll(/date: Thu, 01 Jan 1970 00:00:0(\d) GMT/g)].map(([, second]) =>
     second
   );
-  assertEquals(seconds, ["1", "1", "2"]);
+  assertEquals([seconds, statuses(socket)], [["1", "1", "2", "3"], [200, 200, 200, 400]]);
   socket.leave();
   await ended;
 });

@@ -121,6 +121,121 @@ Deno.test("R4: a body whose chunks are no chunks is the client's fault, or no an
   assertEquals(service.unexpected, []);
 });
 
+const POST = "POST /generate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+/** The status and the error's message of an answer that has a length. */
+function refusalOf(client: RawClient): [status: number, message: string] {
+  return [client.status, JSON.parse(client.text.slice(client.head.length)).error.message];
+}
+
+Deno.test("R4: a refusal says whether a body's chunks are broken or the body broke off", async () => {
+  await using service = startService();
+  const broken = (what: string) => `The request body's chunks are broken: ${what}.`;
+  const off = "The request body broke off before its end.";
+  const bodies: [body: string, message: string][] = [
+    ["zz\r\n", broken('wanted a chunk\'s size in hexadecimal, got "zz"')],
+    [`${chunk("{")}zz\r\n`, broken('wanted a chunk\'s size in hexadecimal, got "zz"')],
+    ["1\r\n{}\r\n", broken('wanted a line end after a chunk, got "}"')],
+    ["1\r\n{\n", broken("wanted a carriage return before each line feed between chunks, got none")],
+    [`1;${"x".repeat(2000)}`, broken("wanted at most 1024 bytes in a line between chunks")],
+    ["0\r\nno colon\r\n", broken('wanted a trailer line, got "no colon"')],
+    [`0\r\n${"X: y\r\n".repeat(2000)}`, broken("wanted a trailer of at most 8192 bytes")],
+    ["5\r\n{}", off],
+    [chunk("{}"), off],
+  ];
+  for (const [body, message] of bodies) {
+    using client = await RawClient.open(service.port);
+    client.send(CHUNKED + body);
+    // Who says no more is not known to have broken off before it leaves; broken chunks are, and the server ends it.
+    if (message === off) client.fin();
+    await client.untilEnded();
+    assertEquals(refusalOf(client), [400, message]);
+    assertStringIncludes(client.head, "connection: close\r\n");
+  }
+  assertEquals(service.unexpected, []);
+});
+
+Deno.test("R4: an answer behind which the rest of the body is not read says so, and the connection ends soon", async () => {
+  await using service = startService({ settings: { bodyTimeout: "100ms", maxBodyBytes: 1024 } });
+  const requests: [request: string, status: number][] = [
+    [CHUNKED + chunk("x".repeat(2000)), 413],
+    [`${POST}Content-Length: 10000000\r\n\r\n`, 413],
+    [CHUNKED + chunk("{"), 408],
+    [CHUNKED, 408],
+    [`${POST}Content-Length: 10\r\n\r\n`, 408],
+    [`${POST}Content-Length: 10\r\n\r\n{`, 408],
+    [CHUNKED.replace("/generate", "/nothing") + chunk("{}"), 404],
+    [CHUNKED.replace("/json", "/xml") + chunk("{}"), 415],
+  ];
+  for (const [request, status] of requests) {
+    using client = await RawClient.open(service.port);
+    client.send(request);
+    await client.untilEnded(1000);
+    assertEquals([client.status, /\r\nconnection: close\r\n/.test(client.head)], [status, true], request);
+  }
+  // Not UTF-8, so that it is refused before the end that does not come.
+  using client = await RawClient.open(service.port);
+  client.send(CHUNKED);
+  client.send(new Uint8Array([...new TextEncoder().encode("1\r\n"), 0xff, 13, 10]));
+  await client.untilEnded(1000);
+  assertEquals(refusalOf(client), [400, "The request body is not valid UTF-8."]);
+  assertStringIncludes(client.head, "connection: close\r\n");
+});
+
+Deno.test("R4: a client whose small body was refused asks again on the same connection", async () => {
+  await using service = startService({ settings: { maxBodyBytes: 1024 } });
+  for (const text of ["{", "[]", `"${"x".repeat(5000)}"`]) {
+    for (const head of ["/generate", "/nothing", "/stream"].map((path) => POST.replace("/generate", path))) {
+      for (const apart of [false, true]) {
+        for (
+          const [framing, body] of [
+            [`Content-Length: ${text.length}`, text],
+            ["Transfer-Encoding: chunked", `${chunk(text)}0\r\n\r\n`],
+          ]
+        ) {
+          using client = await RawClient.open(service.port);
+          const first = `${head}${framing}\r\n\r\n`;
+          client.send(apart ? first : first + body);
+          if (apart) client.send(body);
+          await until("a refusal", () => client.status >= 400);
+          client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+          await until(`health behind ${first}`, () => client.text.includes("HTTP/1.1 200 OK\r\n"));
+          assertEquals(client.text.includes("connection: close"), false);
+        }
+      }
+    }
+  }
+});
+
+Deno.test("R4: a body in a content coding is 415 and named, and identity is none", async () => {
+  await using service = startService({ settings: { interTokenLatency: 0 } });
+  const body = json({ prompt: "a", max_tokens: 1, messages: [{ role: "user", content: "a" }] });
+  const stream = new Blob([body]).stream().pipeThrough(new CompressionStream("gzip"));
+  const gzipped = await new Response(stream).arrayBuffer();
+  const paths = ["/generate", "/stream", "/v1/completions", "/v1/chat/completions"];
+  for (const path of paths) {
+    const ask = async (coding: string, sent: BodyInit) =>
+      await fetch(service.url + path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Content-Encoding": coding },
+        body: sent,
+      });
+    for (const coding of ["gzip", "br", "x-gzip", "gzip, identity", "\xe9"]) {
+      const response = await ask(coding, gzipped);
+      const { error } = await response.json();
+      const message = `Content-Encoding: wanted none, got "${coding}".`;
+      assertEquals([path, response.status, error.message], [path, 415, message]);
+    }
+    for (const coding of ["identity", "Identity", ""]) {
+      const response = await ask(coding, body);
+      await response.text();
+      assertEquals([path, coding, response.status], [path, coding, 200]);
+    }
+  }
+});
+
 Deno.test("R4: absent max_tokens is 128, and fields nobody knows are passed over, however deep", async () => {
   await using service = startService({ settings: { interTokenLatency: 0 } });
   const response = await post(service, {

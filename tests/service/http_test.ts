@@ -72,6 +72,49 @@ Deno.test("what /_debug/requests/ID does not know of its query's tokens is 400",
   assertEquals([response.status, code, param], [400, "invalid_request", "tokens"]);
 });
 
+Deno.test("OPTIONS * asks about the server: 204 with what it can do, and the connection goes on", async () => {
+  await using service = startService();
+  using client = await RawClient.open(service.port);
+  client.send("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n");
+  await until("a head", () => client.head !== "");
+  assertEquals(client.status, 204);
+  assertStringIncludes(client.head, "allow: GET, HEAD, POST, OPTIONS\r\n");
+  assert(!/content-length|connection/i.test(client.head), client.head);
+  client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  await until("an answer", () => client.text.includes("HTTP/1.1 200 OK\r\n"));
+});
+
+Deno.test("a later minor version of HTTP/1 is answered as 1.1, and another major one is 505", async () => {
+  await using service = startService();
+  for (const [version, status] of [["1.2", 200], ["1.9", 200], ["2.0", 505], ["3.1", 505], ["0.9", 505]]) {
+    using client = await RawClient.open(service.port);
+    client.send(`GET /health HTTP/${version}\r\nHost: x\r\n\r\n`);
+    await until("a head", () => client.head !== "");
+    assertEquals([version, client.status], [version, status]);
+  }
+});
+
+Deno.test("every answer has a date, also one that is made before any route sees the request", async () => {
+  await using service = startService();
+  const requests: [request: string, status: number][] = [
+    ["\0", 400],
+    ["GET / HTTP/1.1\r\n\r\n", 400],
+    [`GET /${"a".repeat(70_000)}`, 414],
+    [`GET / HTTP/1.1\r\nX: ${"a".repeat(70_000)}`, 431],
+    ["TRACE / HTTP/1.1\r\nHost: x\r\n\r\n", 501],
+    ["GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505],
+    ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", 404],
+    ["GET /health HTTP/1.1\r\nHost: x\r\n\r\n", 200],
+  ];
+  for (const [request, status] of requests) {
+    using client = await RawClient.open(service.port);
+    client.send(request);
+    await until("a head", () => client.head !== "");
+    const date = /\r\ndate: (\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)\r\n/.exec(client.head)?.[1] ?? "";
+    assertEquals([client.status, Math.abs(Date.parse(date) - Date.now()) < 5000], [status, true], request);
+  }
+});
+
 Deno.test("HEAD has the head of a GET and no body", async () => {
   await using service = startService();
   for (const [path, status] of [["/health", 200], ["/_debug/totals", 200], ["/nothing", 404]] as const) {

@@ -1,9 +1,10 @@
-import { joined } from "../bytes.ts";
+import { quote } from "../../errors.ts";
+import { joined, latin1 } from "../bytes.ts";
 import type { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Of a chunk's size line with its extensions, in bytes. */
-const MAX_SIZE_LINE = 1024;
+const MAX_LINE = 1024;
 const MAX_TRAILER = 8192;
 
 const LF = 10;
@@ -19,8 +20,11 @@ const TRAILER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
 export class BodyReader {
   /** All of the body was taken. */
   done: boolean;
+  /** Its chunks are none: where it ends cannot be known any more. */
+  broken = false;
+  /** It comes in chunks, so that nobody knows how long it is. */
+  readonly chunked: boolean;
   readonly #inbox: Inbox;
-  readonly #chunked: boolean;
   #state: "size" | "data" | "data-end" | "trailer";
   #left: number;
   #trailer = 0;
@@ -28,8 +32,8 @@ export class BodyReader {
   /** @param length bytes of the body, or "chunked" */
   constructor(inbox: Inbox, length: number | "chunked") {
     this.#inbox = inbox;
-    this.#chunked = length === "chunked";
-    this.#state = this.#chunked ? "size" : "data";
+    this.chunked = length === "chunked";
+    this.#state = this.chunked ? "size" : "data";
     this.#left = length === "chunked" ? 0 : length;
     this.done = length === 0;
   }
@@ -56,7 +60,7 @@ export class BodyReader {
         at += part.length;
         this.#left -= part.length;
         if (this.#left > 0) break;
-        if (this.#chunked) this.#state = "data-end";
+        if (this.chunked) this.#state = "data-end";
         else this.done = true;
         continue;
       }
@@ -64,9 +68,9 @@ export class BodyReader {
       this.#bound((end < 0 ? bytes.length : end + 1) - at);
       if (end < 0) break;
       if (end === at || bytes[end - 1] !== CR) {
-        throw new Refusal(400, "a line in the chunks ends without a CR");
+        throw this.#broke("wanted a carriage return before each line feed between chunks, got none");
       }
-      this.#line(String.fromCharCode(...bytes.subarray(at, end - 1)));
+      this.#line(latin1(bytes.subarray(at, end - 1)));
       at = end + 1;
     }
     // A copy in any case: the inbox uses its bytes again.
@@ -76,27 +80,35 @@ export class BodyReader {
   }
 
   #bound(length: number): void {
-    const most = this.#state === "trailer" ? MAX_TRAILER - this.#trailer : MAX_SIZE_LINE;
-    if (length > most) throw new Refusal(400, "a line in the chunks is too long");
+    if (this.#state !== "trailer") {
+      if (length > MAX_LINE) throw this.#broke(`wanted at most ${MAX_LINE} bytes in a line between chunks`);
+    } else if (this.#trailer + length > MAX_TRAILER) {
+      throw this.#broke(`wanted a trailer of at most ${MAX_TRAILER} bytes`);
+    }
   }
 
   #line(line: string): void {
     switch (this.#state) {
       case "size": {
         const size = SIZE_LINE.exec(line)?.[1];
-        if (size === undefined) throw new Refusal(400, "wanted a chunk's size in hexadecimal");
+        if (size === undefined) throw this.#broke(`wanted a chunk's size in hexadecimal, got ${quote(line)}`);
         this.#left = parseInt(size, 16);
         this.#state = this.#left === 0 ? "trailer" : "data";
         break;
       }
       case "data-end":
-        if (line !== "") throw new Refusal(400, "wanted a line end after a chunk");
+        if (line !== "") throw this.#broke(`wanted a line end after a chunk, got ${quote(line)}`);
         this.#state = "size";
         break;
       case "trailer":
         this.#trailer += line.length + 2;
         if (line === "") this.done = true;
-        else if (!TRAILER_LINE.test(line)) throw new Refusal(400, "wanted a trailer line");
+        else if (!TRAILER_LINE.test(line)) throw this.#broke(`wanted a trailer line, got ${quote(line)}`);
     }
+  }
+
+  #broke(message: string): Refusal {
+    this.broken = true;
+    return new Refusal(400, message);
   }
 }

@@ -1,3 +1,4 @@
+import { aboutServer } from "./about_server.ts";
 import { BodyReader } from "./body_reader.ts";
 import { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
@@ -5,6 +6,7 @@ import { HeadScan, parseRequestHead, type RequestHead } from "./request_head.ts"
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";
 import { closeSocket, type Socket, writeAll } from "./socket.ts";
+import { endIsInSight, MOST_UNREAD, passOver } from "./unread.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -21,9 +23,6 @@ export interface ConnectionOptions {
   /** How long a connection may wait for a request, in milliseconds. */
   idleMs: number;
 }
-
-/** Of a request's body that the handler did not read: more is not read to keep a connection. */
-const MOST_UNREAD = 262_144;
 
 /** How long a client that is still sending gets to take an answer that ends the connection. */
 const LINGER_MS = 2000;
@@ -163,17 +162,20 @@ export class Connection {
     const abandon = () => abort.abort(new DOMException("The client has left.", "AbortError"));
     this.#leave = abandon;
     this.#handling = true;
-    const response = await this.#handle(head, unread ? undefined : body?.stream, abort.signal);
+    const response = head.general
+      ? aboutServer()
+      : await this.#handle(head, unread ? undefined : body?.stream, abort.signal);
     await body?.interim;
+    // Asked last, for it may wait.
+    const close = head.close || this.#draining || this.#inbox.lost ||
+      /\bclose\b/i.test(response.headers.get("connection") ?? "") ||
+      (body !== undefined && !reader.done && !await endIsInSight(this.#inbox, reader, body, response));
     this.#handling = false;
     answered = true;
     if (this.#closed) {
       response.body?.cancel().catch(() => {});
       return false;
     }
-    // A client that still waits to be asked for its body may send it or not: the next request's begin is not known.
-    const close = head.close || this.#draining || body?.expected === true || reader.missing > MOST_UNREAD ||
-      /\bclose\b/i.test(response.headers.get("connection") ?? "");
     if (body) body.expected = false;
     const exchange = { method: head.method, old: head.old, close };
     const writer = this.#writer = new ResponseWriter(this.#socket, response, exchange);
@@ -187,7 +189,11 @@ export class Connection {
     this.#inbox.idle = () => false;
     body?.release();
     if (writer.broken && !writer.told) this.#options.onError(writer.broken.error, "body");
-    if (whole && !this.#draining && !this.#inbox.lost && await this.#skip(reader)) return true;
+    if (whole && !this.#draining && !this.#inbox.lost) {
+      this.#answering = false;
+      this.#within(this.#options.headMs);
+      if (await passOver(this.#inbox, reader)) return true;
+    }
     const sending = !reader.done || this.#inbox.length > 0;
     if (sending && !writer.broken) await this.#linger();
     return false;
@@ -206,24 +212,6 @@ export class Connection {
     } catch (error) {
       if (!this.#closed) this.#options.onError(error, "handler");
       return new Response(null, { status: 500 });
-    }
-  }
-
-  /** Reads what the handler left of the body; false when that is too much or broken. */
-  async #skip(reader: BodyReader): Promise<boolean> {
-    this.#answering = false;
-    this.#within(this.#options.headMs);
-    let size = 0;
-    try {
-      while (!reader.done) {
-        size += reader.take().length;
-        if (reader.done) break;
-        if (this.#inbox.ended || size + reader.missing > MOST_UNREAD) return false;
-        await this.#inbox.more();
-      }
-      return true;
-    } catch {
-      return false;
     }
   }
 

@@ -1,3 +1,5 @@
+import { httpDate } from "./http_date.ts";
+
 const REASONS: Record<number, string> = {
   400: "Bad Request",
   408: "Request Timeout",
@@ -7,7 +9,10 @@ const REASONS: Record<number, string> = {
   505: "HTTP Version Not Supported",
 };
 
-/** A request that no handler sees, because what it says cannot be trusted or is not supported. */
+/**
+ * A request that no handler sees, because what it says cannot be trusted or is not supported; or the end of a body that
+ * breaks off for a handler, because its chunks are broken.
+ */
 export class Refusal extends Error {
   override name = "Refusal";
   readonly status: number;
@@ -26,6 +31,7 @@ export class Refusal extends Error {
       "content-type: application/json",
       `content-length: ${body.length}`,
       "connection: close",
+      `date: ${httpDate()}`,
     ];
     return new TextEncoder().encode(`${head.join("\r\n")}\r\n\r\n${body}`);
   }

@@ -37,9 +37,14 @@ export class RequestBody {
     }, { highWaterMark: 0 });
   }
 
-  /** The answer is over: what is left of the body is no longer the handler's. */
+  /** Somebody still reads it, or is about to: it may be what `response` answers with. */
+  readFor(response: Response): boolean {
+    return !this.#released && (this.stream.locked || response.body === this.stream);
+  }
+
+  /** What is left of the body is no longer the handler's. */
   release(): void {
-    this.#end(new Error("The response has ended before the request's body was read."));
+    this.#end(new Error("The request's body was not read before it was answered."));
   }
 
   #end(error: Error): void {

@@ -1,3 +1,5 @@
+import { latin1 } from "../bytes.ts";
+import { trimmed } from "../trimmed.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Of request line and header lines together, in bytes. */
@@ -10,6 +12,8 @@ const CR = 13;
 export interface RequestHead {
   method: string;
   url: string;
+  /** `OPTIONS *`: it asks about the server, and about nothing that a URL names. */
+  general: boolean;
   headers: [name: string, value: string][];
   /** HTTP/1.0: no chunks in the answer, and the connection ends with it. */
   old: boolean;
@@ -70,7 +74,8 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   const [requestLine, ...lines] = latin1(bytes.subarray(0, bytes.length - 4)).split("\r\n");
   const [, method, target, version] = REQUEST_LINE.exec(requestLine) ?? [];
   if (method === undefined) throw new Refusal(400, "wanted a request line");
-  if (version !== "1.1" && version !== "1.0") throw new Refusal(505, `wanted HTTP/1.1, got ${version}`);
+  // A later minor version is to be read as the highest that is known (RFC 9110, 2.5).
+  if (!version.startsWith("1.")) throw new Refusal(505, `wanted HTTP/1.1, got ${version}`);
   if (UNSUPPORTED.test(method)) throw new Refusal(501, `the method ${method} is not supported`);
   if (lines.length > MAX_HEADERS) throw new Refusal(431, `wanted at most ${MAX_HEADERS} headers`);
   const headers = lines.map((line): [string, string] => {
@@ -85,6 +90,7 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   return {
     method,
     url: urlOf(method, target, host ?? ""),
+    general: target === "*",
     headers,
     old,
     close: old || /(^|,)\s*close\s*(,|$)/i.test(connection),
@@ -92,19 +98,6 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
     expectsContinue: !old &&
       headers.some(([name, value]) => name === "expect" && /^100-continue$/i.test(value)),
   };
-}
-
-/** The value that begins at `from`, without the blanks around it. A pattern for them takes the square of their number: 5 s for 64 KiB. */
-function trimmed(line: string, from: number): string {
-  let start = from;
-  let end = line.length;
-  while (start < end && blank(line.charCodeAt(start))) start++;
-  while (start < end && blank(line.charCodeAt(end - 1))) end--;
-  return line.slice(start, end);
-}
-
-function blank(code: number): boolean {
-  return code === 32 || code === 9;
 }
 
 /** The value of a header that may be there once. */
@@ -124,7 +117,7 @@ function urlOf(method: string, target: string, host: string): string {
   if (!absolute && target[0] !== "/" && !(target === "*" && method === "OPTIONS")) {
     throw new Refusal(400, "wanted a target that begins with a slash or http://");
   }
-  const url = absolute ? target : `http://${host || "localhost"}${target === "*" ? "/*" : target}`;
+  const url = absolute ? target : `http://${host || "localhost"}${target === "*" ? "/" : target}`;
   const parsed = URL.parse(url);
   if (parsed === null || parsed.username !== "" || parsed.password !== "") {
     throw new Refusal(400, "wanted a host and a target that make a URL");
@@ -144,14 +137,4 @@ function bodyOf(headers: RequestHead["headers"], old: boolean): RequestHead["bod
   if (old) throw new Refusal(400, "HTTP/1.0 has no Transfer-Encoding");
   if (coding.toLowerCase() !== "chunked") throw new Refusal(501, "wanted no transfer coding but chunked");
   return "chunked";
-}
-
-/** Bytes as they are; TextDecoder's "latin1" is windows-1252, which a header's value cannot hold. */
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) {
-    // Not spread, which would walk an iterator.
-    text += String.fromCharCode.apply(null, bytes.subarray(at, at + 4096) as unknown as number[]);
-  }
-  return text;
 }

@@ -1,3 +1,5 @@
+import { httpDate } from "./http_date.ts";
+
 /** Statuses that never have a body. */
 const BODILESS = /^(1..|204|304)$/;
 
@@ -47,7 +49,7 @@ export function responseHead(response: Response, framing: BodyFraming, close: bo
   else if (framing === "chunked") head += "transfer-encoding: chunked\r\n";
   else if (framing === "none" && length !== null && status !== 204) head += `content-length: ${length}\r\n`;
   if (close) head += "connection: close\r\n";
-  return latin1(`${head}date: ${date()}\r\n\r\n`);
+  return latin1(`${head}date: ${httpDate()}\r\n\r\n`);
 }
 
 const encoder = new TextEncoder();
@@ -59,17 +61,4 @@ function latin1(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
-}
-
-let dateSecond = -1;
-let dateText = "";
-
-/** The time as HTTP writes it, made once a second. */
-function date(): string {
-  const second = Math.floor(Date.now() / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = new Date(second * 1000).toUTCString();
-  }
-  return dateText;
 }

@@ -1,0 +1,15 @@
+/**
+ * What stands from `from` to `to`, without the blanks around it that HTTP knows: space and tab. A pattern for them takes
+ * the square of their number: 5 s for 64 KiB.
+ */
+export function trimmed(text: string, from: number, to = text.length): string {
+  let start = from;
+  let end = to;
+  while (start < end && blank(text.charCodeAt(start))) start++;
+  while (start < end && blank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function blank(code: number): boolean {
+  return code === 32 || code === 9;
+}

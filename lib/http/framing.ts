@@ -4,21 +4,28 @@ import { ChunkedDecoder } from "./chunked.ts";
 /** What takes the payload out of the body's pieces; null is the end of the connection. Throws when that came too early. */
 export type Unframe = (piece: Uint8Array | null) => { payload: Uint8Array; done: boolean };
 
+/** A body in a coding that cannot be taken off. */
+export class CodedBody extends Error {
+  override name = "CodedBody";
+}
+
 const NOTHING = new Uint8Array(0);
 
 /**
  * How the body of a response with these headers is framed: by chunks, by its length, or by the connection's end.
  *
- * @throws {Error} for a length that is none or a transfer coding beside chunks, for where the body ends cannot be known;
- * and for a body in a content coding, which nobody here has asked for
+ * @throws {CodedBody} for a transfer coding beside chunks, and for a content coding, which nobody here has asked for
+ * @throws {Error} for a length that is none: where the body ends cannot be known
  */
 export function framing(headers: Headers): Unframe {
   const transfer = headers.get("transfer-encoding");
   if (transfer !== null && !/^(chunked|identity)$/i.test(transfer)) {
-    throw new Error(`wanted the transfer coding chunked or none, got ${quote(transfer)}`);
+    throw new CodedBody(`wanted the transfer coding chunked or none, got ${quote(transfer)}`);
   }
   const content = headers.get("content-encoding") ?? "";
-  if (!/^(identity)?$/i.test(content)) throw new Error(`wanted a body in no coding, got ${quote(content)}`);
+  if (!/^(identity)?$/i.test(content)) {
+    throw new CodedBody(`wanted a body in no coding, got ${quote(content)}`);
+  }
   if (transfer?.toLowerCase() === "chunked") {
     const chunks = new ChunkedDecoder();
     return (piece) => {

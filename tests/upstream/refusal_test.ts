@@ -127,6 +127,27 @@ const CASES: Record<string, Case> = {
     code: "upstream_error",
     message: 'The upstream server answered 200: wanted text/event-stream, got "application/json".',
   },
+  "a coded answer": {
+    script: response("200 OK", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n", "\x1f\x8b"),
+    status: 502,
+    code: "upstream_error",
+    message:
+      'The upstream server answered in a form that was not asked for: wanted a body in no coding, got "gzip".',
+  },
+  "an answer in a transfer coding": {
+    script: response("200 OK", "Content-Type: text/event-stream\r\nTransfer-Encoding: gzip, chunked\r\n"),
+    status: 502,
+    code: "upstream_error",
+    message: "The upstream server answered in a form that was not asked for: " +
+      'wanted the transfer coding chunked or none, got "gzip, chunked".',
+  },
+  "429 with a header in UTF-8": {
+    script: response("429 Slow", "X-Reason: “slow”\r\nRetry-After : 7\r\nX-Folded: a\r\n b\r\n"),
+    status: 429,
+    code: "rate_limit",
+    message: "The upstream server answered 429.",
+    retryAfter: "7",
+  },
   "an end without a head": {
     script: { steps: ["HTTP/1.1 200 OK\r\nContent-"], end: "fin" },
     status: 502,

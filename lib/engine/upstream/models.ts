@@ -5,7 +5,7 @@ import type { ListedModel } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import type { UpstreamLimits } from "./deadlines.ts";
 import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import { connectionError, notConnected, refusal } from "./refusal.ts";
+import { brokenExchange, notConnected, refusal } from "./refusal.ts";
 import { ourHeaders, type Upstream } from "./request.ts";
 
 /** Room for a few thousand models. */
@@ -63,7 +63,7 @@ export async function listModels(
         `The upstream server did not list its models within ${withinMs} ms.`,
       );
     }
-    throw error instanceof TapError ? error : connectionError("gave no list of its models", error);
+    throw brokenExchange("gave no list of its models", error);
   } finally {
     clock.cancel(deadline);
     signal.removeEventListener("abort", close);

@@ -1,5 +1,7 @@
 import { quote, TapError, type TapErrorOptions } from "../../errors.ts";
-import { HandshakeError } from "./exchange.ts";
+import { CodedBody } from "../../http/framing.ts";
+import type { Clock } from "../pacer.ts";
+import { type Exchange, HandshakeError } from "./exchange.ts";
 
 const MAX_DETAIL_LENGTH = 300;
 
@@ -7,9 +9,23 @@ export function isTokenStream(headers: Headers): boolean {
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 }
 
-/** Whether the body of a refusal with this status may be of use: it has none, or its text is not told. */
-export function hasText(status: number): boolean {
-  return status !== 204 && (status < 300 || status >= 400) && !isAboutKey(status);
+/** How much of a refusal's body is read for its message, and for how long at most. */
+const MAX_TEXT_BYTES = 16 * 1024;
+const TEXT_MS = 1000;
+
+/** What of a refusal's body may hold its message; nothing where it has none, or its text is not told. */
+export async function refusalText(
+  status: number,
+  exchange: Exchange,
+  clock: Clock,
+  hangUp: () => void,
+): Promise<string> {
+  if (status === 204 || (status >= 300 && status < 400) || isAboutKey(status)) return "";
+  const timer = { fire: hangUp };
+  clock.at(clock.now() + TEXT_MS, timer);
+  const text = await exchange.beginning(MAX_TEXT_BYTES);
+  clock.cancel(timer);
+  return text;
 }
 
 function isAboutKey(status: number): boolean {
@@ -83,6 +99,13 @@ export function streamError(error: unknown): TapError {
 /** A failure of the connection, in the words of what was being done. The cause may hold addresses: it is not sent. */
 export function connectionError(doing: string, cause?: unknown): TapError {
   return new TapError("upstream_error", `The upstream server ${doing}.`, { cause });
+}
+
+/** The same for what was thrown on the way: a `TapError` as it is, and a body that is whole but not to be read by its own name. */
+export function brokenExchange(doing: string, thrown: unknown): TapError {
+  if (thrown instanceof TapError) return thrown;
+  if (!(thrown instanceof CodedBody)) return connectionError(doing, thrown);
+  return connectionError(`answered in a form that was not asked for: ${thrown.message}`, thrown);
 }
 
 /** No connection came about. What the runtime says of it holds addresses, so only its kind is told. */

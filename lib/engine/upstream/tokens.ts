@@ -1,4 +1,4 @@
-import { TapError } from "../../errors.ts";
+import type { TapError } from "../../errors.ts";
 import { EventFeed } from "../../event_feed.ts";
 import { ENDED, type FinishReason, PENDING, type Polled, type Waiter, type Watch } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
@@ -6,14 +6,19 @@ import { PollableTokens } from "../pollable.ts";
 import { type Chunk, parseChunk } from "./chunk.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
 import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import { connectionError, hasText, isTokenStream, notConnected, refusal, streamError } from "./refusal.ts";
+import {
+  brokenExchange,
+  connectionError,
+  isTokenStream,
+  notConnected,
+  refusal,
+  refusalText,
+  streamError,
+} from "./refusal.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { TokenQueue } from "./token_queue.ts";
 
 const MAX_EVENT_LENGTH = 1024 * 1024;
-/** How much of a refusal's body is read for its message, and for how long at most. */
-const MAX_REFUSAL_BYTES = 16 * 1024;
-const REFUSAL_MS = 1000;
 /** After finish_reason: how long usage and `[DONE]` are waited for. */
 const GRACE_MS = 500;
 /**
@@ -114,7 +119,7 @@ export class UpstreamTokens extends PollableTokens {
       this.#deadlines.progress(this.#clock.now());
       if (status !== 200 || !isTokenStream(headers)) {
         this.#refused = true;
-        const text = hasText(status) ? await this.#beginning(exchange) : "";
+        const text = await refusalText(status, exchange, this.#clock, () => this.#hangUp());
         throw refusal(status, headers, text, ourModel);
       }
       // What came with the head may already say that it failed.
@@ -124,7 +129,7 @@ export class UpstreamTokens extends PollableTokens {
       if (!this.#finished) throw connectionError(doing);
       this.#close();
     } catch (error) {
-      this.#break(error instanceof TapError ? error : connectionError(doing, error));
+      this.#break(brokenExchange(doing, error));
     }
   }
 
@@ -190,15 +195,6 @@ export class UpstreamTokens extends PollableTokens {
       this.#finish("stop");
     }
     this.#close();
-  }
-
-  /** What of a refusal's body may hold its message. */
-  async #beginning(exchange: Exchange): Promise<string> {
-    const timer = { fire: () => this.#hangUp() };
-    this.#clock.at(this.#clock.now() + REFUSAL_MS, timer);
-    const text = await exchange.beginning(MAX_REFUSAL_BYTES);
-    this.#clock.cancel(timer);
-    return text;
   }
 
   async #room(): Promise<void> {

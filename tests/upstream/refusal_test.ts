@@ -141,6 +141,13 @@ const CASES: Record<string, Case> = {
     message: "The upstream server answered in a form that was not asked for: " +
       'wanted the transfer coding chunked or none, got "gzip, chunked".',
   },
+  "429 with a coded text": {
+    script: response("429 Slow", `${JSON_TYPE}Content-Encoding: gzip\r\nRetry-After: 3\r\n`, "\x1f\x8b"),
+    status: 429,
+    code: "rate_limit",
+    message: "The upstream server answered 429.",
+    retryAfter: "3",
+  },
   "429 with a header in UTF-8": {
     script: response("429 Slow", "X-Reason: “slow”\r\nRetry-After : 7\r\nX-Folded: a\r\n b\r\n"),
     status: 429,

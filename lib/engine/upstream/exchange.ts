@@ -35,8 +35,10 @@ export class Exchange {
   readonly #connection: Connection;
   readonly #buffer = new Uint8Array(READ_BYTES);
   #rest: Uint8Array | undefined;
-  #unframe!: Unframe;
+  #unframe: Unframe | undefined;
   #done = false;
+  /** What is thrown at the first read of the body: the head may be all that is wanted, a refusal's most of all. */
+  unreadable: unknown;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -52,7 +54,11 @@ export class Exchange {
     this.#write(request).catch(() => {});
     const { status, headers, rest } = await readHead(() => this.#receive());
     this.#rest = rest;
-    this.#unframe = framing(headers);
+    try {
+      this.#unframe = framing(headers);
+    } catch (error) {
+      this.unreadable = error;
+    }
     return { status, headers };
   }
 
@@ -65,6 +71,7 @@ export class Exchange {
    * The next piece of the body, valid until the next call; null at its end. Throws when the body was cut off.
    */
   async read(): Promise<Uint8Array | null> {
+    if (this.#unframe === undefined) throw this.unreadable;
     while (!this.#done) {
       // An empty rest still asks the framing whether the body has ended already.
       const piece = this.#rest ?? await this.#receive();

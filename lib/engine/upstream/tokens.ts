@@ -122,6 +122,7 @@ export class UpstreamTokens extends PollableTokens {
         const text = await refusalText(status, exchange, this.#clock, () => this.#hangUp());
         throw refusal(status, headers, text, ourModel);
       }
+      if (exchange.unreadable !== undefined) throw exchange.unreadable;
       // What came with the head may already say that it failed.
       if (!exchange.primed) this.#started.resolve();
       doing = "broke its answer off midway";

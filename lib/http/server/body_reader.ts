@@ -20,14 +20,14 @@ const TRAILER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
 export class BodyReader {
   /** All of the body was taken. */
   done: boolean;
-  /** Its chunks are none: where it ends cannot be known any more. */
-  broken = false;
   /** It comes in chunks, so that nobody knows how long it is. */
   readonly chunked: boolean;
   readonly #inbox: Inbox;
   #state: "size" | "data" | "data-end" | "trailer";
   #left: number;
   #trailer = 0;
+  /** The chunks are none: where the body ends cannot be known any more. */
+  #broken: Refusal | undefined;
 
   /** @param length bytes of the body, or "chunked" */
   constructor(inbox: Inbox, length: number | "chunked") {
@@ -46,9 +46,11 @@ export class BodyReader {
   /**
    * What has arrived of the body, as one array of its own; an empty one when nothing has.
    *
-   * @throws {Refusal} when the chunks are broken
+   * @throws {Refusal} when the chunks are broken, and then each time
    */
   take(): Uint8Array<ArrayBuffer> {
+    // What is left lies there still: read again from another state it could make a body, and behind it a request.
+    if (this.#broken !== undefined) throw this.#broken;
     const bytes = this.#inbox.peek();
     const parts: Uint8Array[] = [];
     let at = 0;
@@ -108,7 +110,6 @@ export class BodyReader {
   }
 
   #broke(message: string): Refusal {
-    this.broken = true;
-    return new Refusal(400, message);
+    return this.#broken = new Refusal(400, message);
   }
 }

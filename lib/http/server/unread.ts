@@ -19,7 +19,7 @@ export async function endIsInSight(
   response: Response,
 ): Promise<boolean> {
   // A client that still waits to be asked for its body may send it or not.
-  if (body.expected || reader.broken || reader.missing > MOST_UNREAD) return false;
+  if (body.expected || reader.missing > MOST_UNREAD) return false;
   // That says that the rest is no longer waited for (RFC 9110, 15.5.9).
   if (response.status === 408) return false;
   if (!reader.chunked || body.readFor(response)) return true;

@@ -98,7 +98,7 @@ async function serve(settings: Settings): Promise<void> {
   const { log, flush } = lineWriter((bytes) => Deno.stdout.writeSync(bytes));
   addEventListener("unload", flush);
   const onUnexpected = (id: string, error: unknown) =>
-    log(unexpectedLine(id, error, settings.logFormat, new Date()));
+    log(unexpectedLine({ id }, error, settings.logFormat, new Date()));
   const ledger = new Ledger({
     clock,
     onEnded: (record) => {
@@ -156,7 +156,7 @@ async function serve(settings: Settings): Promise<void> {
   const door = listen(settings);
   const server = new HttpServer(door, {
     handler: app.fetch,
-    onError: (error, at) => onUnexpected(at, error),
+    onError: (error, at) => log(unexpectedLine({ at }, error, settings.logFormat, new Date())),
   });
   const { hostname, port } = door.addr;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;

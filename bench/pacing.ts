@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { distribution } from "../lib/client/timing.ts";
 import { type LocalServer, startServer } from "./measure/local_server.ts";
-import { command, number, readOptions, whole } from "./options.ts";
+import { MOST_TIMED } from "../lib/stream/token_times.ts";
+import { command, number, readOptions, UsageError, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
 import { prepareFile, writeJson } from "./result_file.ts";
 
@@ -80,6 +81,12 @@ async function lateness(server: LocalServer, ids: string[]): Promise<number[][]>
 }
 
 async function work(options: Options): Promise<number> {
+  const tokens = options.streams * options.tokens;
+  if (tokens > MOST_TIMED) {
+    throw new UsageError(
+      `--streams and --tokens: wanted at most ${MOST_TIMED} tokens in all, of which the server keeps the times, got ${tokens}`,
+    );
+  }
   await prepareFile("--out", options.out);
   const slots = ["--max-num-seqs", String(options.streams)];
   await using server = await startServer(undefined, slots);

@@ -4,6 +4,7 @@ import { command } from "./options.ts";
 import { machine } from "./peers/machine.ts";
 import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { prepareFile, writeJson } from "./result_file.ts";
+import { serveFlags } from "./serve_flags.ts";
 import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
@@ -18,10 +19,11 @@ interface Round {
   hop: Taken;
 }
 
-function serve(name: string, ...flags: string[]): Promise<Running> {
-  return start(name, (port) => ({
+async function serve(name: string, ...flags: string[]): Promise<Running> {
+  const run = await serveFlags();
+  return await start(name, (port) => ({
     command: Deno.execPath(),
-    args: ["run", "--quiet", "-A", MAIN, "--port", String(port), "--max-model-len", "1000000", ...flags],
+    args: [...run, MAIN, "--port", String(port), "--max-model-len", "1000000", ...flags],
   }));
 }
 

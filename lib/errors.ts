@@ -19,7 +19,7 @@ export const ERROR_STATUS = {
   overloaded: 503,
   shutting_down: 503,
   upstream_timeout: 504,
-  /** No write was taken for the stall limit; only ever seen in a record. */
+  /** No write was taken for the stall limit; seen in a record, since who could be told takes nothing. */
   stalled: 500,
 } as const;
 

@@ -36,14 +36,42 @@ export function finishReasonOf(reason: unknown): string | undefined {
   return typeof reason === "string" && reason !== "" && reason !== "null" ? reason : undefined;
 }
 
-/** The error that an event tells of, or undefined: some servers send an empty one beside each good token. */
-export function errorOf({ error, choices }: Json): unknown {
-  if (error === undefined || error === null) return undefined;
-  const empty = error === false || error === "" || (isObject(error) && Object.keys(error).length === 0);
-  return empty && Array.isArray(choices) ? undefined : error;
+/** An event that tells of a failure; what of it, is the server's own form. */
+export class ToldError {
+  constructor(readonly error: unknown) {}
 }
 
-/** Whether an event whose data is no JSON is one to pass over: a ping, which has a name of its own or says nothing. */
-export function isPing(event: string | undefined, data: string): boolean {
-  return data.trim() === "" || (event !== undefined && event !== "message" && event !== "error");
+/**
+ * What an event of a stream is: the end, a ping to pass over, data that no server of this kind sends, a failure, or an
+ * object that says more.
+ *
+ * @param name of the event, undefined where it has none
+ */
+export function readEvent(
+  name: string | undefined,
+  data: string,
+): "end" | "ping" | "malformed" | ToldError | Json {
+  if (data === "[DONE]" || data.trim() === "[DONE]") return "end";
+  const failed = name === "error";
+  let json: unknown;
+  try {
+    json = JSON.parse(data);
+  } catch {
+    if (failed) return new ToldError(data);
+    // A ping has a name of its own, or says nothing.
+    return data.trim() === "" || (name !== undefined && name !== "message") ? "ping" : "malformed";
+  }
+  if (!isObject(json)) return failed ? new ToldError(json) : "malformed";
+  if (
+    !isEmpty(json.error) || (json.error !== undefined && json.error !== null && !Array.isArray(json.choices))
+  ) {
+    return new ToldError(json.error);
+  }
+  return failed || json.object === "error" ? new ToldError(json) : json;
+}
+
+/** Some servers send an empty error beside each good token. */
+function isEmpty(error: unknown): boolean {
+  if (error === undefined || error === null || error === false || error === "") return true;
+  return isObject(error) && Object.keys(error).length === 0;
 }

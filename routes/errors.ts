@@ -26,7 +26,10 @@ export function answerError({ onUnexpected, onRefused }: Deps): ErrorHandler<Env
     const id = c.get("requestId");
     if (error.cause === thrown) onUnexpected(id, thrown);
     // A shutdown tells of itself, once.
-    else if (error.status >= 500 && error.code !== "shutting_down" && !c.get("begun")) onRefused(id, error);
+    else if (error.status >= 500 && error.code !== "shutting_down" && !c.get("begun")) {
+      // Who has left has ended what failed then.
+      if (!c.req.raw.signal.aborted) onRefused(id, error);
+    }
     return errorResponse(error, c.req.path);
   };
 }

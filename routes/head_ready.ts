@@ -10,9 +10,8 @@ const HEAD_WAIT_MS = 250;
 
 /**
  * Waits until the engine has said whether the generation starts, but not longer than a quarter of a second (a second
- * more for what it says of a refusal that is known), and not
- * for a client that leaves meanwhile: until the response is returned, the request's signal is all that tells of that.
- * Throws the engine's refusal.
+ * more for what it says of a refusal that is known), and not for a client that leaves meanwhile: until the response is
+ * returned, the request's signal is all that tells of that. Throws the engine's refusal.
  */
 export async function headReady(c: Context<Env>, generation: Generation): Promise<void> {
   const { started } = generation;
@@ -29,7 +28,7 @@ export async function headReady(c: Context<Env>, generation: Generation): Promis
   } catch (error) {
     // The client has left, and the engine that ends on that has not failed.
     if (signal.aborted) return;
-    // Once more through the generation, so that its record has the failure too.
+    // Through the generation, whose record has the failure then; it throws it as the client may be told it.
     generation.poll({ wake: () => {} });
     throw error;
   } finally {

@@ -22,8 +22,9 @@ const house: Record<string, string> = {
   "lib/engine/engine.ts": `import { port } from "../config.ts";\nexport const engine = () => port;`,
   "lib/stream/body.ts":
     `import { engine } from "../engine/engine.ts";\nexport function body() { return engine(); }`,
-  "lib/client/events.ts":
-    `import { createParser } from "eventsource-parser";\nexport const events = createParser;`,
+  "lib/event_feed.ts":
+    `import { createParser } from "eventsource-parser";\nexport const feed = createParser;`,
+  "lib/client/events.ts": `import { feed } from "../event_feed.ts";\nexport const events = feed;`,
   "bench/measure.ts":
     `import { events } from "../lib/client/events.ts";\nevents(new URL("./worker.ts", import.meta.url));`,
   "bench/worker.ts": `postMessage(1);`,

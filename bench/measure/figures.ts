@@ -60,7 +60,9 @@ export function brokenBounds({ generated, ttftMs, itl, cancel }: Figures): strin
     );
   }
   if (cancel.generated > MAX_GENERATED) {
-    broken.push(`generated after the disconnect must be at most ${MAX_GENERATED}, it is ${cancel.generated}`);
+    broken.push(
+      `the tokens generated for the stream that was left must be at most ${MAX_GENERATED}, there were ${cancel.generated}`,
+    );
   }
   return broken;
 }

@@ -1,3 +1,5 @@
+import { serveFlags } from "../serve_flags.ts";
+
 /** A server in a process of its own. */
 export interface LocalServer extends AsyncDisposable {
   url: string;
@@ -9,7 +11,8 @@ const STOP_MS = 7_000;
 /** As a shell counts what a signal has ended. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
-const ANNOUNCED = /https?:\/\/[^\s"',]+/;
+/** The address in the line that says where the server listens, in either form of the log; a first run prints others before. */
+const ANNOUNCED = /(?:listens on |"url":")(https?:\/\/[^\s"]+)/;
 
 /**
  * Starts the service on a free port and waits until it prints its address. Disposing stops it: SIGTERM first, which
@@ -24,7 +27,7 @@ export async function startServer(
 ): Promise<LocalServer> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--no-code-cache", "--allow-net", "--allow-env", "--allow-read", entry.href, "--port", "0"],
+      ...[...await serveFlags(), entry.href, "--port", "0"],
       ...flags,
     ],
     stdin: "null",
@@ -39,9 +42,9 @@ export async function startServer(
     // Read to the end: a full pipe would block the server at its next log line.
     for await (const bytes of stream) {
       output = (output + decoder.decode(bytes, { stream: true })).slice(-4096);
-      const address = ANNOUNCED.exec(output)?.[0];
+      const found = ANNOUNCED.exec(output);
       // Only a whole line holds the whole address.
-      if (address && output.includes("\n", output.indexOf(address))) url.resolve(address);
+      if (found !== null && output.includes("\n", found.index)) url.resolve(found[1]);
     }
   };
   const reading = Promise.all([read(child.stdout), read(child.stderr)]);

@@ -1,3 +1,4 @@
+import { serveFlags } from "../serve_flags.ts";
 import { type Launch, runToEnd } from "./process.ts";
 
 export type Launcher = (port: number) => Launch;
@@ -15,12 +16,6 @@ export const OURS = "tokentap";
 
 const PYTHON = "/usr/bin/python3";
 const MAIN = here("../../main.ts");
-
-/** `run` and its flags, as `deno task serve` has them. */
-async function serveFlags(): Promise<string[]> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(here("../../deno.json")));
-  return tasks.serve.command.split(" ").slice(1, -1);
-}
 
 function here(path: string): string {
   return new URL(path, import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KEPT_RECORDS } from "../study/debug.ts";
+import { MAX_RECORDS } from "../../lib/stream/ledger.ts";
 import { FLAG, number, readOptions, UsageError, whole } from "../options.ts";
 import { LEAVE_AFTER, MODEL, rateFor, TOKENS } from "./load.ts";
 
@@ -45,9 +45,9 @@ export function parseOptions(args: string[]): Options | "help" {
   const rate = options.rate ?? rateFor(options);
   // Twice the spread of a Poisson count, so that no round of the seeds has more.
   const most = rate * options.seconds + 4 * Math.sqrt(rate * options.seconds);
-  if (most > KEPT_RECORDS) {
+  if (most > MAX_RECORDS) {
     throw new UsageError(
-      `--rate and --seconds: wanted fewer than ${KEPT_RECORDS} readers, as the server keeps that many records, ` +
+      `--rate and --seconds: wanted fewer than ${MAX_RECORDS} readers, as the server keeps that many records, ` +
         `got about ${Math.round(rate * options.seconds)}`,
     );
   }

@@ -31,9 +31,6 @@ export type Totals = z.infer<typeof Totals>;
 /** What the server recorded of one generation. */
 export type ServerRecord = z.infer<typeof Records>["requests"][number];
 
-/** How many records the server keeps: a run of more requests could not be checked one by one. */
-export const KEPT_RECORDS = 1000;
-
 /** Asks a server what it really did, over one connection that stays open, so that asking costs it little. */
 export class Debug implements Disposable {
   readonly #url: string;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KEPT_RECORDS } from "../study/debug.ts";
+import { MAX_RECORDS } from "../../lib/stream/ledger.ts";
 import { FLAG, number, readOptions, UsageError, whole } from "../options.ts";
 import { MODEL, TOKENS } from "./load.ts";
 
@@ -47,9 +47,9 @@ export function parseOptions(args: string[]): Options | "help" {
   const options = readOptions(Options, args);
   if (options === "help") return "help";
   const readers = options.rate * options.seconds;
-  if (readers + 4 * Math.sqrt(readers) > KEPT_RECORDS) {
+  if (readers + 4 * Math.sqrt(readers) > MAX_RECORDS) {
     throw new UsageError(
-      `--rate and --seconds: wanted fewer than ${KEPT_RECORDS} readers, got about ${Math.round(readers)}`,
+      `--rate and --seconds: wanted fewer than ${MAX_RECORDS} readers, got about ${Math.round(readers)}`,
     );
   }
   return options;

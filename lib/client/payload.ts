@@ -1,5 +1,5 @@
 import { asText, isCount, isObject } from "../json.ts";
-import { errorOf, finishReasonOf, isPing, reasoningOf, textOf } from "../openai_event.ts";
+import { finishReasonOf, readEvent, reasoningOf, textOf, ToldError } from "../openai_event.ts";
 
 /** Token usage as the server reported it; other fields are kept as sent. */
 export interface Usage {
@@ -39,25 +39,15 @@ export type Payload =
  * It runs once per token, so the fields are checked by hand: a schema library costs several times the JSON parser.
  */
 export function parsePayload(event: string | undefined, data: string): Payload {
-  if (data === "[DONE]" || data.trim() === "[DONE]") return { kind: "end" };
-
-  let json: unknown;
-  try {
-    json = JSON.parse(data);
-  } catch {
-    if (event === "error") return { kind: "error", error: { code: "error", message: data } };
-    if (isPing(event, data)) return { kind: "other" };
-    return malformed(data);
-  }
-  if (!isObject(json)) return event === "error" ? { kind: "error", error: toError(json) } : malformed(data);
-
-  if (typeof json.token === "string" && event !== "error") {
+  const json = readEvent(event, data);
+  if (json === "end") return { kind: "end" };
+  if (json === "ping") return { kind: "other" };
+  if (json === "malformed") return malformed(data);
+  if (json instanceof ToldError) return { kind: "error", error: toError(json.error) };
+  if (typeof json.token === "string") {
     const tokens = isCount(json.tokens) ? json.tokens : undefined;
     return { kind: "token", text: json.token, tokens };
   }
-  const failure = errorOf(json);
-  if (failure !== undefined) return { kind: "error", error: toError(failure) };
-  if (event === "error" || json.object === "error") return { kind: "error", error: toError(json) };
   const usage = isObject(json.usage) ? json.usage as Usage : undefined;
   if (Array.isArray(json.choices)) return { kind: "choices", choices: json.choices.map(toChoice), usage };
   return usage ? { kind: "choices", choices: [], usage } : { kind: "other" };

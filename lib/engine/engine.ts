@@ -161,6 +161,6 @@ export interface Engine {
   readonly models?: (signal: AbortSignal) => Promise<ListedModel[]>;
   /** Slots and queue, where the engine has them. */
   slots?(): { max: number; in_use: number; queue: number };
-  /** Lets go of what the engine holds (sockets, a loaded model). */
+  /** Lets go of what the engine holds, e.g. a loaded model. */
   close?(): Promise<void> | void;
 }

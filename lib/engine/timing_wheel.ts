@@ -103,14 +103,15 @@ export class TimingWheel {
       this.#sizes[slot] = size - 1;
       return;
     }
-    // Neither here nor there: that tick is being fired right now, and the loop there passes over this task. An emptied
-    // bucket stays until its tick: taking it out of the heap would cost more than a wake-up for nothing.
+    // Neither here nor there: that tick is being fired right now, and the loop there passes over this task. Of an emptied
+    // bucket the tick stays in the heap: taking it out would cost more than a wake-up for nothing.
     const far = this.#far.get(tick);
     if (far === undefined || far[index] !== task) return;
     const last = far.pop()!;
-    if (last === task) return;
-    far[index] = last;
-    last.index = index;
+    if (last !== task) {
+      far[index] = last;
+      last.index = index;
+    } else if (far.length === 0) this.#far.delete(tick);
   }
 
   /** Forgets the far ticks that no task waits for any more. Only when no task waits at all. */
@@ -156,10 +157,10 @@ export class TimingWheel {
   }
 
   #fireFar(tick: number, now: () => number): void {
-    const tasks = this.#far.get(tick)!;
+    const tasks = this.#far.get(tick);
     this.#far.delete(tick);
     pop(this.#farTicks);
-    for (const task of tasks) this.#fire(task!, tick, now);
+    for (const task of tasks ?? []) this.#fire(task!, tick, now);
   }
 
   #fire(task: Task, tick: number, now: () => number): void {

@@ -5,11 +5,11 @@ import type { TapError } from "../errors.ts";
 import { type TokenTime, TokenTimes } from "./token_times.ts";
 
 /** How many records are kept, the newest first to be found. */
-const MAX_RECORDS = 1000;
+export const MAX_RECORDS = 1000;
 
 export interface LedgerOptions {
   clock: Clock;
-  /** Called with each record when it is final; for logs and metrics. */
+  /** Called with each record when it is final; for logs. */
   onEnded?: (record: GenerationRecord) => void;
   /** Called with what nobody else will hear of: a throw in an engine's cleanup, an error that is no `TapError`. */
   onUnexpected?: (id: string, error: unknown) => void;
@@ -34,8 +34,7 @@ type Sums = Record<Outcome, number>;
  */
 export class Ledger implements GenerationObserver {
   readonly #options: LedgerOptions;
-  readonly #running = new Set<Generation>();
-  readonly #byRecord = new Map<GenerationRecord, Generation>();
+  readonly #running = new Map<GenerationRecord, Generation>();
   /** Oldest first. */
   readonly #records: GenerationRecord[] = [];
   #latest: GenerationRecord | undefined;
@@ -62,8 +61,7 @@ export class Ledger implements GenerationObserver {
       clock.now(),
     );
     const generation = new Generation(record, clock, this, ignoreDisconnects);
-    this.#running.add(generation);
-    this.#byRecord.set(record, generation);
+    this.#running.set(record, generation);
     this.#records.push(record);
     if (this.#records.length > MAX_RECORDS) this.#records.shift();
     if (opening.streamed) this.#latest = record;
@@ -84,9 +82,7 @@ export class Ledger implements GenerationObserver {
     const outcome = record.outcome as Exclude<Outcome, "running">;
     this.#requests[outcome]++;
     this.#generated[outcome] += record.generated;
-    const generation = this.#byRecord.get(record);
-    if (generation !== undefined) this.#running.delete(generation);
-    this.#byRecord.delete(record);
+    this.#running.delete(record);
     this.#options.onEnded?.(record);
   }
 
@@ -100,7 +96,7 @@ export class Ledger implements GenerationObserver {
 
   /** Ends everything that runs; each reader is told `error`. */
   failAll(error: TapError): void {
-    for (const generation of [...this.#running]) generation.fail(error);
+    for (const generation of [...this.#running.values()]) generation.fail(error);
   }
 
   /** Newest first. */
@@ -133,7 +129,7 @@ export class Ledger implements GenerationObserver {
    */
   totals(): { requests: Sums & { total: number }; generated: Sums & { total: number } } {
     let runningTokens = 0;
-    for (const { record } of this.#running) runningTokens += record.generated;
+    for (const record of this.#running.keys()) runningTokens += record.generated;
     return {
       requests: { ...this.#requests, running: this.#running.size, total: this.#total },
       generated: { ...this.#generated, running: runningTokens, total: this.#totalGenerated },

@@ -42,9 +42,15 @@ export function refusedLine(id: string, error: TapError, format: LogFormat, at: 
 }
 
 /** One line for a throw that nobody expected. The text of the error is for the log only, and kept to one line. */
-export function unexpectedLine(id: string, error: unknown, format: LogFormat, at: Date): string {
+export function unexpectedLine(
+  /** Of the request, or where in the server it was thrown when there is none. */
+  where: { id: string } | { at: string },
+  error: unknown,
+  format: LogFormat,
+  at: Date,
+): string {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  return line("unexpected", { id, error: text.slice(0, 4000) }, format, at);
+  return line("unexpected", { ...where, error: text.slice(0, 4000) }, format, at);
 }
 
 function line(event: string, fields: Record<string, unknown>, format: LogFormat, at: Date): string {

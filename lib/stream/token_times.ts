@@ -1,5 +1,5 @@
 /** Tokens whose times are kept, over all generations: a power of two. 16 bytes each, 32 MB once so many were made. */
-const MOST_TIMED = 2 ** 21;
+export const MOST_TIMED = 2 ** 21;
 
 /**
  * How many tokens of one generation are timed: the first ones, twice as many as the default model length allows. A

@@ -8,7 +8,7 @@ import { answer, type AnswerForm } from "./answer.ts";
 import { completionParams } from "./params.ts";
 
 /** The OpenAI API's own default on this route. */
-const DEFAULT_MAX_TOKENS = 16;
+const DEFAULT_COMPLETION_TOKENS = 16;
 
 const form: AnswerForm = {
   idPrefix: "cmpl-",
@@ -31,7 +31,7 @@ export function completionsRoutes(deps: Deps): Hono<Env> {
           prompt: params.prompt,
           continuation: true,
           maxTokens: params.max_tokens ?? undefined,
-          defaultMaxTokens: DEFAULT_MAX_TOKENS,
+          defaultMaxTokens: DEFAULT_COMPLETION_TOKENS,
         }, form);
       },
     )

@@ -3,6 +3,8 @@ import type { EngineRequest } from "../../lib/engine/engine.ts";
 
 /** How deep a field that is only passed on may be nested: more than any schema needs, and less than a stack holds. */
 const MOST_LEVELS = 64;
+/** Of a name that only its client knows, in a message. */
+const MOST_NAME_LENGTH = 80;
 export const TOO_DEEP = `wanted at most ${MOST_LEVELS} levels of lists and objects, got more`;
 
 export type Extras = NonNullable<EngineRequest["extras"]>;
@@ -18,7 +20,7 @@ export function withExtras<Shape extends z.ZodRawShape>(shape: Shape, keep: bool
     const unknown = Object.entries(all).filter(([name]) => !Object.hasOwn(shape, name));
     for (const [name, value] of unknown) {
       if (withinLevels(value)) continue;
-      context.addIssue({ code: "custom", path: [name], message: TOO_DEEP });
+      context.addIssue({ code: "custom", path: [name.slice(0, MOST_NAME_LENGTH)], message: TOO_DEEP });
     }
     return { ...all, extras: Object.fromEntries(unknown) as Extras };
   });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ChatMessage } from "../../lib/engine/engine.ts";
 import { TOO_DEEP, withinLevels } from "./extras.ts";
+import { listOf, refuseAs } from "./list_of.ts";
 import { noCalls } from "./refused.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
@@ -21,7 +22,7 @@ const part = z.object({
 /** A message's text, also where it comes in parts: those are put on lines of their own, as vLLM does. */
 const content = z.preprocess(
   (came) => typeof came === "string" ? [{ type: "text", text: came }] : came ?? undefined,
-  z.array(part, { error: "wanted a text or a list of parts" }).optional(),
+  listOf(part, "wanted a text or a list of parts").optional(),
 ).transform((parts) => parts?.join("\n"));
 
 const message = z.object({
@@ -41,11 +42,9 @@ const message = z.object({
 /** One of which everything is kept. */
 const whole = z.unknown().transform((came, context): ChatMessage => {
   const { data, error } = message.safeParse(came);
-  if (data !== undefined && withinLevels(came)) return { ...data, asCame: came };
-  context.issues.push(
-    ...error?.issues.map((issue) => ({ ...issue, input: came }) as z.core.$ZodRawIssue) ??
-      [{ code: "custom", message: TOO_DEEP, input: came } as const],
-  );
+  if (error) return refuseAs(context, error, came);
+  if (withinLevels(came)) return { ...data, asCame: came };
+  context.addIssue({ code: "custom", message: TOO_DEEP });
   return z.NEVER;
 });
 
@@ -54,8 +53,8 @@ const whole = z.unknown().transform((came, context): ChatMessage => {
  * came: a name, a call's id, or what only that server knows is a part of the conversation.
  */
 export function messages(remote: boolean): z.ZodType<ChatMessage[]> {
-  return z.array<z.ZodType<ChatMessage>>(remote ? whole : message, { error: "wanted a list of messages" })
-    .min(1, "wanted at least one message");
+  return listOf<ChatMessage>(remote ? whole : message, "wanted a list of messages")
+    .refine((list) => list.length > 0, "wanted at least one message");
 }
 
 /** What the chat asks: its last user message, or the last of all where no user has spoken. */

@@ -41,7 +41,7 @@ Deno.test("each broken bound is named with what came, and none when all hold", (
     [{ ttftMs: 3000 }, "it is 3000"],
     [{ ttftMs: 0 }, "it is 0"],
     [{ itl: { count: 18, p50: 1, p99: 1, max: 1 } }, "it is 18"],
-    [{ cancel: { requested: 100, generated: 31 } }, "it is 31"],
+    [{ cancel: { requested: 100, generated: 31 } }, "there were 31"],
     [{ cancel: { requested: 20, generated: 6 } }, "recorded 20"],
   ];
   for (const [change, part] of broken) {
@@ -149,7 +149,10 @@ Deno.test("measure exits 1 with one line for a broken bound, a cut stream, a sha
   await gone[Symbol.asyncDispose]();
   for (
     const [url, line] of [
-      [wasteful.url, "measure: generated after the disconnect must be at most 30, it is 31"],
+      [
+        wasteful.url,
+        "measure: the tokens generated for the stream that was left must be at most 30, there were 31",
+      ],
       [short.url, "measure: itl count must be at least 19, it is 4"],
       [shared.url, "measure: wanted the record of r-1, got r-2: is the server in use by others?"],
       [
@@ -238,7 +241,9 @@ Deno.test("a server of our own is found by the address it prints, and stopped af
     const entry = new URL(`file://${dir}/server.ts`);
     await Deno.writeTextFile(
       entry,
-      'Deno.serve({ port: 0, hostname: "127.0.0.1" }, () => new Response(Deno.args.join(" ")));',
+      'console.error("Download https://127.0.0.1/hono");\n' +
+        'const onListen = ({ port }) => console.log("Tokentap listens on http://127.0.0.1:" + port + " (engine x)");\n' +
+        'Deno.serve({ port: 0, hostname: "127.0.0.1", onListen }, () => new Response(Deno.args.join(" ")));',
     );
     let url: string;
     {

@@ -232,6 +232,7 @@ Deno.test("a head that takes too long is 408, counted from its first byte", asyn
   socket.send("Host: a\r\n\r\n");
   await settle();
   assertEquals([statuses(socket), socket.shut], [[408], true]);
+  assert(socket.text.includes('"code":"timeout"'), socket.text);
   socket.leave();
   await ended;
 });

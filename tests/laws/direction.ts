@@ -15,13 +15,9 @@ const ROOMS: Room[] = [
   { at: "bench/", files: ["lib/", "bench/"], packages: ["*"] },
   // Within lib: words first (errors, settings), then engines, then what streams them. The client stands apart.
   { at: "lib/http/", files: ["lib/*", "lib/http/"], packages: [] },
-  {
-    at: "lib/engine/",
-    files: ["lib/*", "lib/http/", "lib/engine/"],
-    packages: ["zod", "eventsource-parser"],
-  },
-  { at: "lib/stream/", files: ["lib/*", "lib/http/", "lib/engine/", "lib/stream/"], packages: ["zod"] },
-  { at: "lib/client/", files: ["lib/*", "lib/client/"], packages: ["zod", "eventsource-parser"] },
+  { at: "lib/engine/", files: ["lib/*", "lib/http/", "lib/engine/"], packages: [] },
+  { at: "lib/stream/", files: ["lib/*", "lib/http/", "lib/engine/", "lib/stream/"], packages: [] },
+  { at: "lib/client/", files: ["lib/*", "lib/client/"], packages: [] },
   { at: "lib/*", files: ["lib/*"], packages: ["zod", "eventsource-parser"] },
 ];
 

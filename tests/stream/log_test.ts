@@ -79,10 +79,10 @@ Deno.test("whatever an id holds, the line stays one and its fields stay apart", 
 Deno.test("an error of many lines is one line in the log, its stack included, and cut when it is endless", () => {
   const error = new Error("first\nsecond\r\nthird");
   for (const format of ["text", "json"] as const) {
-    const line = unexpectedLine("req-1", error, format, at);
+    const line = unexpectedLine({ id: "req-1" }, error, format, at);
     assertEquals(/[\r\n]/.test(line), false);
     assert(line.includes("second") && line.includes("log_test.ts"), line);
-    assertLess(unexpectedLine("req-1", "x".repeat(1_000_000), format, at).length, 5000);
+    assertLess(unexpectedLine({ id: "req-1" }, "x".repeat(1_000_000), format, at).length, 5000);
   }
 });
 
@@ -96,10 +96,10 @@ Deno.test("what is thrown and is no error is logged as text", () => {
       Object.assign(new Error("bare"), { stack: undefined }),
     ]
   ) {
-    const line = unexpectedLine("req-1", thrown, "text", at);
+    const line = unexpectedLine({ id: "req-1" }, thrown, "text", at);
     assert(line.startsWith("2026-01-02T03:04:05.678Z unexpected id=req-1 error="), line);
   }
-  assert(unexpectedLine("req-1", "plain", "text", at).endsWith("error=plain"));
+  assert(unexpectedLine({ id: "req-1" }, "plain", "text", at).endsWith("error=plain"));
 });
 
 Deno.test("the first line tells the address, in text or in JSON like every other", () => {

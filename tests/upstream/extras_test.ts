@@ -130,6 +130,13 @@ Deno.test("a field that is nested without end is refused by its name, and soon",
   }
 });
 
+Deno.test("a refusal does not give back a name without end", async () => {
+  const name = "x".repeat(100_000);
+  const { status, json } = await asked({ [name]: JSON.parse("[".repeat(65) + "]".repeat(65)) });
+  assertEquals([status, json.error.param], [400, "x".repeat(80)]);
+  assertLess(json.error.message.length, 200);
+});
+
 Deno.test("our own routes pass on nothing that they do not know", async () => {
   await using over = await overUpstream(stream([delta("a"), finish("stop"), DONE]));
   const { status } = await postJson(`${over.service.url}/generate`, { prompt: "a", odd: 1, max_tokens: 1 });

@@ -115,6 +115,8 @@ Deno.test("a client that leaves while an upstream keeps its list to itself ends 
   leaving.abort();
   assertEquals(await reply, "left");
   assertLess(await closed - from, 500);
+  await over.service[Symbol.asyncDispose]();
+  assertEquals(over.service.refused, [], "nobody has failed");
 });
 
 Deno.test("where all requests go to one model there is no other", async () => {

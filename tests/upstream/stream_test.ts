@@ -129,7 +129,7 @@ const BROKEN: Record<string, { script: Script; message: string }> = {
   },
   "a line that is no JSON": {
     script: stream([delta("a"), delta("b"), "data: {oops\n\n"], "hold"),
-    message: "The upstream server sent an event that is no JSON.",
+    message: "The upstream server sent an event that is no JSON object.",
   },
   "a generation that it gave up": {
     script: stream([delta("a"), delta("b"), finish("abort"), DONE]),

@@ -1,5 +1,5 @@
 import { asText, isCount, isObject, type Json } from "../../json.ts";
-import { errorOf, finishReasonOf, isPing, reasoningOf, textOf } from "../../openai_event.ts";
+import { finishReasonOf, readEvent, reasoningOf, textOf, ToldError } from "../../openai_event.ts";
 import type { FinishReason, Usage } from "../engine.ts";
 import { connectionError } from "./refusal.ts";
 
@@ -13,7 +13,7 @@ export interface Chunk {
   usage: Usage | undefined;
 }
 
-export type Heard = Chunk | "done" | { error: unknown };
+export type Heard = Chunk | "done" | ToldError;
 
 const NOTHING: Chunk = { text: "", reasoning: "", progress: false, finish: undefined, usage: undefined };
 
@@ -22,22 +22,11 @@ const NOTHING: Chunk = { text: "", reasoning: "", progress: false, finish: undef
  * answer that cannot be handed on.
  */
 export function parseChunk(event: string | undefined, data: string): Heard {
-  if (data === "[DONE]" || data.trim() === "[DONE]") return "done";
-  let json: unknown;
-  try {
-    json = JSON.parse(data);
-  } catch (error) {
-    if (event === "error") return { error: data };
-    if (isPing(event, data)) return NOTHING;
-    throw connectionError("sent an event that is no JSON", error);
-  }
-  if (!isObject(json)) {
-    if (event === "error") return { error: json };
-    throw connectionError("sent an event that is no JSON object");
-  }
-  const failure = errorOf(json);
-  if (failure !== undefined) return { error: failure };
-  if (event === "error" || json.object === "error") return { error: json };
+  const json = readEvent(event, data);
+  if (json === "end") return "done";
+  if (json === "ping") return NOTHING;
+  if (json === "malformed") throw connectionError("sent an event that is no JSON object");
+  if (json instanceof ToldError) return json;
   const chunk = { ...NOTHING };
   if (isObject(json.usage)) chunk.usage = usageOf(json.usage);
   // We ask for one choice; one more would be mixed into its text.

@@ -1,5 +1,6 @@
 import type { TapError } from "../../errors.ts";
 import { EventFeed } from "../../event_feed.ts";
+import { ToldError } from "../../openai_event.ts";
 import { ENDED, type FinishReason, PENDING, type Polled, type Waiter, type Watch } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import { PollableTokens } from "../pollable.ts";
@@ -160,7 +161,7 @@ export class UpstreamTokens extends PollableTokens {
     if (this.#unterminated && data.trim() !== "[DONE]") return;
     const heard = parseChunk(name, data);
     if (heard === "done") return this.#done();
-    if ("error" in heard) {
+    if (heard instanceof ToldError) {
       // Behind a finish_reason too: what the server itself calls a failure is no answer.
       this.#finished = false;
       throw streamError(heard.error);

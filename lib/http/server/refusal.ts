@@ -24,7 +24,8 @@ export class Refusal extends Error {
 
   /** The answer, ASCII only. It ends the connection: where the next request would begin is not known. */
   bytes(): Uint8Array {
-    const error = { code: "invalid_request", message: `The request: ${this.message}.`, param: null };
+    const code = this.status === 408 ? "timeout" : "invalid_request";
+    const error = { code, message: `The request: ${this.message}.`, param: null };
     const body = JSON.stringify({ error });
     const head = [
       `HTTP/1.1 ${this.status} ${REASONS[this.status]}`,

@@ -109,6 +109,8 @@ async function main(options: Options): Promise<number> {
         try {
           const run = await measure(contender, load, round);
           runs.push(run);
+          // Its figures are of other work than what was asked for.
+          if (run.result.errors.length > 0) failed = true;
           console.log(runLine(run));
         } catch (error) {
           failed = true;

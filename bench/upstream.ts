@@ -1,6 +1,7 @@
 /** `deno task bench:upstream`: what the hop through an upstream adds to each token. See --help. */
 import { createTransport } from "./load/transport.ts";
 import { command } from "./options.ts";
+import { median } from "./median.ts";
 import { machine } from "./peers/machine.ts";
 import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { prepareFile, writeJson } from "./result_file.ts";
@@ -87,10 +88,6 @@ function line(
     problems.map((problem) => `\n    ${problem}`).join("");
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1];
-}
-
 /** The medians over the rounds, and whether each keeps its bound. */
 function judge(rounds: Round[]) {
   const cpu = rounds.flatMap(({ direct, hop }) =>
@@ -101,17 +98,17 @@ function judge(rounds: Round[]) {
   return [
     {
       what: "added per token, p50 in ms",
-      value: median(rounds.map(({ direct, hop }) => hop.delay.p50 - direct.delay.p50)),
+      value: median(rounds.map(({ direct, hop }) => hop.delay.p50 - direct.delay.p50))!,
       most: MAX_ADDED_P50_MS,
     },
     {
       what: "added per token, p99 in ms",
-      value: median(rounds.map(({ direct, hop }) => hop.delay.p99 - direct.delay.p99)),
+      value: median(rounds.map(({ direct, hop }) => hop.delay.p99 - direct.delay.p99))!,
       most: MAX_ADDED_P99_MS,
     },
     ...cpu.length === 0
       ? []
-      : [{ what: "CPU per token, times the simulated engine's", value: median(cpu), most: MAX_CPU_RATIO }],
+      : [{ what: "CPU per token, times the simulated engine's", value: median(cpu)!, most: MAX_CPU_RATIO }],
   ];
 }
 

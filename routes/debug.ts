@@ -22,8 +22,11 @@ export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
       if (record === undefined) {
         throw new TapError("not_found", `No record of a request ${quote(id)}.`, { param: "id" });
       }
-      const tokens = c.req.valid("query").tokens === "1" ? { tokens: ledger.timesOf(record) } : {};
-      return c.json({ ...record.toJSON(), ...tokens });
+      if (c.req.valid("query").tokens === "0") return c.json(record.toJSON());
+      const tokens = ledger.timesOf(record);
+      // Of a very long answer the first are kept.
+      const omitted = record.generated - (tokens?.length ?? 0);
+      return c.json({ ...record.toJSON(), tokens, tokens_omitted: omitted });
     })
     .get("/_debug/totals", (c) => {
       const { max, in_use, queue } = engine.slots?.() ?? { max: null, in_use: null, queue: null };

@@ -30,8 +30,8 @@ export const PEERS: Peer[] = [
         throw new Error("main.ts is not there");
       });
       const serve = await serveFlags();
-      // A slot for every stream, because no peer has a queue.
-      const settings = ["--max-num-seqs", "4096"];
+      // A slot for every stream, and room for any answer: no peer has a queue or a limit.
+      const settings = ["--max-num-seqs", "20000", "--max-model-len", "10000000"];
       return (port) => ({
         command: Deno.execPath(),
         args: [...serve, MAIN, "--port", `${port}`, ...settings],

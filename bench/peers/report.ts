@@ -1,3 +1,4 @@
+import { median } from "../median.ts";
 import type { PacedResult, Result, UnpacedResult } from "../load/job.ts";
 import { shown, textTable } from "../study/table.ts";
 
@@ -162,13 +163,6 @@ export function runLine({ peer, round, result }: Run): string {
   );
   const errors = result.errors.length > 0 ? `\n    problems: ${result.errors.join("; ")}` : "";
   return `  round ${round} ${peer}: ${figures.join(", ")}${errors}`;
-}
-
-function median(values: (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null).sort((a, b) => a - b);
-  if (known.length === 0) return null;
-  const middle = known.length >> 1;
-  return known.length % 2 === 1 ? known[middle] : (known[middle - 1] + known[middle]) / 2;
 }
 
 function divide(value: number | null, base: number | null): number | null {

@@ -47,7 +47,7 @@ export function parseOptions(args: string[]): Options | "help" {
   const most = rate * options.seconds + 4 * Math.sqrt(rate * options.seconds);
   if (most > MAX_RECORDS) {
     throw new UsageError(
-      `--rate and --seconds: wanted fewer than ${MAX_RECORDS} readers, as the server keeps that many records, ` +
+      `--slots, --rate and --seconds: wanted fewer than ${MAX_RECORDS} readers, as the server keeps that many records, ` +
         `got about ${Math.round(rate * options.seconds)}`,
     );
   }

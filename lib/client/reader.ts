@@ -13,6 +13,8 @@ export interface TokenRequest {
   signal?: AbortSignal;
   /** Clock of all times, in milliseconds. */
   now?: () => number;
+  /** How many answers were asked for (`n`), so that the end of the first is not taken for that of all. Default 1. */
+  choices?: number;
   /** Longest silence in milliseconds, before the headers or between events; comments do not end a silence. */
   idleMs?: number;
   /**
@@ -88,6 +90,7 @@ export async function* streamTokens({
   fetch = globalThis.fetch,
   signal = init.signal ?? undefined,
   now = () => performance.now(),
+  choices,
   idleMs,
   graceMs = DEFAULT_GRACE_MS,
 }: TokenRequest): AsyncGenerator<TokenEvent, ReadResult, void> {
@@ -104,7 +107,7 @@ export async function* streamTokens({
     timer = ms === undefined ? undefined : setTimeout(() => stop.abort(idle), ms);
   };
 
-  const transcript = new Transcript();
+  const transcript = new Transcript(choices);
   let response: Response | undefined;
   let headersAt: number | null = null;
   let lastEventAt: number | undefined;

@@ -29,14 +29,22 @@ export class Transcript {
   #arrivals: Arrival[] = [];
   #choicesSeen = new Set<number>();
   #choicesFinished = new Set<number>();
-  /** completion_tokens at the last event with text: with running usage the growth since is that event's tokens. */
-  #reported = 0;
+  /** Tokens counted so far, by choice: with running usage what it has grown beyond them is an event's own. */
+  readonly #counted = new Map<number, number>();
   /** Some event stated its own number of tokens, so the total must not be spread over them. */
   #stated = false;
+  /** Text came without any count: usage that comes after it is a total, not what an event adds. */
+  #uncounted = false;
+  readonly #choices: number;
 
-  /** Every choice that began has had its finish_reason. */
+  /** @param choices how many answers were asked for: one that waits for its turn has not shown itself yet */
+  constructor(choices = 1) {
+    this.#choices = choices;
+  }
+
+  /** Every choice that was asked for, or began, has had its finish_reason. */
   get finished(): boolean {
-    return this.#choicesFinished.size > 0 && this.#choicesFinished.size >= this.#choicesSeen.size;
+    return this.#choicesFinished.size >= Math.max(this.#choices, this.#choicesSeen.size);
   }
 
   /** The end or an error was seen: what follows does not count. */
@@ -91,10 +99,14 @@ export class Transcript {
     let text = "";
     let reasoning = "";
     let withText = 0;
+    let index = 0;
     for (const choice of choices) {
       this.#choicesSeen.add(choice.index);
       if (choice.finishReason !== undefined) this.#choicesFinished.add(choice.index);
-      if (choice.text || choice.reasoning) withText++;
+      if (choice.text || choice.reasoning) {
+        withText++;
+        index = choice.index;
+      }
       // Choices run side by side; joined they would be no text at all. All are counted, the first is shown.
       if (choice.index !== 0) continue;
       text += choice.text;
@@ -106,14 +118,14 @@ export class Transcript {
     if (withText === 0) return undefined;
 
     const reported = usage?.completion_tokens ?? 0;
-    const growth = reported - this.#reported;
-    // Some servers send usage of zeros on every chunk: that states nothing.
-    if (reported > 0) {
+    let tokens = withText;
+    // Some servers send usage of zeros on every chunk, which states nothing.
+    if (reported > 0 && withText === 1 && !this.#uncounted) {
       this.#stated = true;
-      this.#reported = reported;
-      return this.#arrive(at, text, reasoning, Math.max(growth, 0));
-    }
-    return this.#arrive(at, text, reasoning, withText);
+      tokens = Math.max(reported - (this.#counted.get(index) ?? 0), 0);
+    } else if (!this.#stated) this.#uncounted = true;
+    this.#counted.set(index, (this.#counted.get(index) ?? 0) + tokens);
+    return this.#arrive(at, text, reasoning, tokens);
   }
 
   #arrive(at: number, text: string, reasoning: string, tokens: number): TokenEvent {

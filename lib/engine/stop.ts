@@ -41,8 +41,11 @@ class StoppedTokens extends PollableTokens {
   #text = "";
   /** Tokens that are not. */
   #ready: Token[] = [];
-  /** The source has ended, failed, or is being ended because of a stop string. */
-  #over: "no" | "ending" | "ended" | { error: unknown } = "no";
+  /**
+   * The source has ended, failed, or is being ended because of a stop string, which was found before: it keeps its slot
+   * until what came before the string is handed over, as that of a generation in decode.
+   */
+  #over: "no" | "found" | "ending" | "ended" | { error: unknown } = "no";
   #waiter: Waiter | undefined;
 
   constructor(source: TokenSource, { stop = [], minTokens = 0 }: EngineRequest, watch: Watch) {
@@ -62,12 +65,13 @@ class StoppedTokens extends PollableTokens {
     for (;;) {
       const token = this.#ready.shift();
       if (token !== undefined) return token;
+      if (this.#over === "found") this.#end();
       if (this.#over === "ended") return ENDED;
       if (this.#over === "ending") {
         this.#waiter = waiter;
         return PENDING;
       }
-      if (this.#over !== "no") throw this.#over.error;
+      if (typeof this.#over === "object") throw this.#over.error;
       let polled: Polled;
       try {
         polled = this.#source.poll(waiter, now);
@@ -95,19 +99,19 @@ class StoppedTokens extends PollableTokens {
   }
 
   #look(token: Token): void {
-    // What is thought, or wrong on purpose, is no part of the answer's text.
-    if (this.#exempt > 0 || token.reasoning || token.wire === "malformed") {
+    if (this.#exempt > 0) {
       this.#exempt -= token.tokens;
       this.#release();
       this.#ready.push(token);
       return;
     }
     this.#held.push(token);
-    this.#text += token.text;
+    this.#text += textOf(token);
     const at = firstOf(this.#stop, this.#text);
     if (at >= 0) {
       this.#handOver(at, true);
-      this.#end();
+      this.#held = [];
+      this.#over = "found";
     } else {
       this.#handOver(this.#text.length - possible(this.#stop, this.#text), false);
     }
@@ -117,8 +121,8 @@ class StoppedTokens extends PollableTokens {
   #handOver(end: number, cut: boolean): void {
     let from = 0;
     let whole = 0;
-    while (whole < this.#held.length && from + this.#held[whole].text.length <= end) {
-      from += this.#held[whole++].text.length;
+    while (whole < this.#held.length && from + textOf(this.#held[whole]).length <= end) {
+      from += textOf(this.#held[whole++]).length;
     }
     this.#ready.push(...this.#held.splice(0, whole));
     this.#text = this.#text.slice(from);
@@ -132,10 +136,8 @@ class StoppedTokens extends PollableTokens {
     this.#text = "";
   }
 
-  /** Ends the source; our own end follows when it has let go of what it holds. */
+  /** Ends the source; our own end follows when it has let go of what it holds, at once where it can. */
   #end(): void {
-    this.#over = "ending";
-    this.#held = [];
     this.#watch.finished("stop");
     const settle = (over: "ended" | { error: unknown }) => {
       this.#over = over;
@@ -143,8 +145,20 @@ class StoppedTokens extends PollableTokens {
       this.#waiter = undefined;
       waiter?.wake();
     };
-    this.#source.return().then(() => settle("ended"), (error) => settle({ error }));
+    this.#over = "ending";
+    try {
+      const ending = this.#source.halt();
+      if (ending === undefined) this.#over = "ended";
+      else ending.then(() => settle("ended"), (error) => settle({ error }));
+    } catch (error) {
+      this.#over = { error };
+    }
   }
+}
+
+/** What a token adds to the answer's text: nothing where it is thought, or wrong on purpose; it keeps its place all the same. */
+function textOf(token: Token): string {
+  return token.reasoning || token.wire === "malformed" ? "" : token.text;
 }
 
 /**

@@ -54,12 +54,13 @@ export class Choices implements Waiter {
     waiter?.wake(now);
   }
 
+  // From the last on: those that wait in the queue must not get the slots of those that end.
   abort(): void {
-    for (const generation of this.#generations) generation.abort();
+    for (const generation of this.#generations.toReversed()) generation.abort();
   }
 
   fail(error: TapError): void {
-    for (const generation of this.#generations) generation.fail(error);
+    for (const generation of this.#generations.toReversed()) generation.fail(error);
   }
 
   #pollOne(choice: number, now: number | undefined): Polled {

@@ -24,10 +24,13 @@ export interface Timed {
 /** What a generation starts with. */
 export const UNTIMED = { timed: 0, firstTime: NONE, lastTime: NONE, notHanded: NONE } as const;
 
-/** When a token was planned, was there, and was given to the body, in whole microseconds from the request's arrival. */
+/**
+ * When a token was planned, was there, and was given to the body, in whole microseconds from the request's arrival. Null
+ * is "not yet", or more than 71 minutes.
+ */
 export interface TokenTime {
-  planned_us: number;
-  actual_us: number;
+  planned_us: number | null;
+  actual_us: number | null;
   handed_us: number | null;
 }
 
@@ -88,9 +91,9 @@ export class TokenTimes {
       const segment = this.#segmentOf(at);
       const entry = entryOf(at);
       times.push({
-        planned_us: segment[entry + PLANNED],
-        actual_us: segment[entry + ACTUAL],
-        handed_us: of.notHanded === NONE || at < of.notHanded ? segment[entry + HANDED] : null,
+        planned_us: told(segment[entry + PLANNED]),
+        actual_us: told(segment[entry + ACTUAL]),
+        handed_us: of.notHanded === NONE || at < of.notHanded ? told(segment[entry + HANDED]) : null,
       });
       if (at === of.lastTime) return times;
     }
@@ -120,8 +123,15 @@ function entryOf(at: number): number {
   return 4 * (at & (SEGMENT - 1));
 }
 
-/** Whole microseconds. Those after 71 minutes are clamped there, times before the arrival to 0. */
+/** A time that an entry has no room for: 71 minutes after the arrival, or later. */
+const TOO_LATE = 0xffff_ffff;
+
+/** Whole microseconds; times before the arrival are 0. */
 function micros(ms: number): number {
   const us = ms * 1000;
-  return us < 0 ? 0 : us > 0xffff_ffff ? 0xffff_ffff : us;
+  return us < 0 ? 0 : us > TOO_LATE ? TOO_LATE : us;
+}
+
+function told(us: number): number | null {
+  return us === TOO_LATE ? null : us;
 }

@@ -147,18 +147,20 @@ function seedOf({ engine, settings }: Deps, seed: number | null | undefined, cho
   return choice === 0 || engine.remote ? undefined : settings.seed + choice;
 }
 
+/** Begun from the last on, so that a client that leaves ends them in that order, see `failAll`. */
 async function forAll<T>(
   generations: Generation[],
   each: (generation: Generation) => Promise<T>,
 ): Promise<T[]> {
   try {
-    return await Promise.all(generations.map(each));
+    return (await Promise.all(generations.toReversed().map(each))).toReversed();
   } catch (error) {
     failAll(generations, error);
     throw error;
   }
 }
 
+/** From the last on: those that wait in the queue must not get the slots of those that end. */
 function failAll(generations: Generation[], error: unknown): void {
-  for (const generation of generations) generation.fail(publicError(error));
+  for (const generation of generations.toReversed()) generation.fail(publicError(error));
 }

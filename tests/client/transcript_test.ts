@@ -39,6 +39,28 @@ Deno.test("running usage gives each event the tokens since the last event with t
   assertEquals(counts(transcript), [20, 1, 3], "tokens that never showed belong to no event");
 });
 
+Deno.test("a total on the last event with text, or on some of them, counts no token twice", () => {
+  const texts = (with_: (i: number) => number | undefined) =>
+    read(...Array.from({ length: 10 }, (_, i) => {
+      const count = with_(i);
+      return chat("abcd", count === undefined ? {} : usage(count));
+    }));
+  const last = (count: number) => texts((i) => i === 9 ? count : undefined);
+  assertEquals(counts(last(10)), Array(10).fill(1));
+  assertEquals(counts(last(40)), Array(10).fill(4));
+  assertEquals(counts(texts((i) => i % 2 === 1 ? i + 1 : undefined)), Array(10).fill(1));
+  assertEquals(counts(texts((i) => i % 2 === 0 ? i + 1 : undefined)), Array(10).fill(1));
+  assertEquals(counts(texts((i) => 2 * (i + 1))), Array(10).fill(2));
+});
+
+Deno.test("running usage of several choices is each one's own", () => {
+  const events = [0, 1, 2, 0, 1, 2, 1].map((index, i) => ({
+    choices: [{ index, delta: { content: "a" } }],
+    ...usage([1, 1, 1, 2, 2, 2, 5][i]),
+  }));
+  assertEquals(counts(read(...events)), [1, 1, 1, 1, 1, 1, 3]);
+});
+
 Deno.test("U5: usage of zeros states nothing, and the last usage counts", () => {
   const transcript = read({ choices: [], ...usage(0) }, chat("a", usage(0)), chat("b", usage(0)), {
     choices: [],
@@ -77,6 +99,16 @@ Deno.test("of several choices all tokens count, the first is the text, and the l
   assertEquals([transcript.text, transcript.finished], ["ab", false]);
   transcript.take({ data: JSON.stringify(of(1, "", "length")), at: 9 });
   assertEquals([transcript.finished, transcript.finishReason, counts(transcript)], [true, "stop", [1, 1, 1]]);
+});
+
+Deno.test("of several choices that were asked for none may be missing at the end, also one that has not begun", () => {
+  const of = (index: number, finish_reason?: string) =>
+    JSON.stringify({ choices: [{ index, text: "a", finish_reason }] });
+  const transcript = new Transcript(2);
+  transcript.take({ data: of(0, "stop"), at: 0 });
+  assertEquals(transcript.finished, false);
+  transcript.take({ data: of(1, "stop"), at: 1 });
+  assertEquals(transcript.finished, true);
 });
 
 Deno.test("nothing counts after the end or after an error", () => {

@@ -50,6 +50,36 @@ Deno.test("reasoning is never searched for stop strings", async () => {
   assertEquals(out.tokens, [thought, { text: "said", tokens: 1 }]);
 });
 
+for (const odd of [{ wire: "malformed" as const }, { reasoning: true }]) {
+  Deno.test(`a stop string is found across what is no part of the text: ${JSON.stringify(odd)}`, async () => {
+    const between = { text: "END", tokens: 1, ...odd };
+    const out = await run(["a", " ST", between, "OP b", "c"], { stop: ["STOP"] });
+    assertEquals([out.tokens.map(({ text }) => text).join(""), out.finish, out.made], ["a ", "stop", 4]);
+    const none = await run(["a", " ST", between, "ay", between], { stop: ["STOP"] });
+    assertEquals(none.tokens.map(({ text }) => text), ["a", " ST", "END", "ay", "END"]);
+  });
+}
+
+Deno.test("the engine keeps its place until what came before the stop string is handed over", async () => {
+  let released = false;
+  const engine = {
+    name: "scripted",
+    countTokens: () => 1,
+    async *generate() {
+      try {
+        yield { text: "a END", tokens: 1 };
+      } finally {
+        released = true;
+      }
+    },
+  };
+  const watch = { prefill() {}, produced() {}, finished() {}, usage() {}, upstreamClosed() {} };
+  const request = { id: "1", key: "", prompt: "p", maxTokens: 9, promptTokens: 1, stop: ["END"] };
+  const stream = stopping(engine).generate(request, new AbortController().signal, watch);
+  assertEquals([(await stream.next()).value, released], [{ text: "a ", tokens: 1 }, false]);
+  assertEquals([(await stream.next()).done, released], [true, true]);
+});
+
 Deno.test("what is held back when the engine fails is handed over before the failure", async () => {
   const got: string[] = [];
   await assertRejects(

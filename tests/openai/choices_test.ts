@@ -87,6 +87,23 @@ Deno.test("a client that leaves stops all its answers, streamed or not", async (
   assert(identityHolds(service.ledger.totals()));
 });
 
+for (const stream of [true, false]) {
+  Deno.test(`answers that wait when their client leaves have waited only: stream ${stream}`, async () => {
+    await using service = startService({ settings: { maxNumSeqs: 2 } });
+    using client = await RawClient.open(service.port);
+    client.request(CHAT, { body: { messages, n: 4, stream, max_tokens: 8000 } });
+    await until("two to run", () => service.ledger.totals().generated.running > 2);
+    client.reset();
+    await until("four outcomes", () => service.ended.length === 4);
+    assertEquals(
+      service.ended.map(({ phaseAtAbort, generated, admittedAt }) =>
+        phaseAtAbort === "queued" ? [generated, admittedAt] : phaseAtAbort
+      ).toSorted(),
+      [[0, null], [0, null], "decode", "decode"],
+    );
+  });
+}
+
 Deno.test("when there is no room for one of several answers none is begun", async () => {
   await using service = startService({ settings: { maxNumSeqs: 3, maxWaitingQueueLength: 0 } });
   using other = await RawClient.open(service.port);

@@ -34,6 +34,14 @@ function checkTimes(tokens: Times[]) {
   });
 }
 
+Deno.test("truth: of an answer that is longer than what is kept it is told how much is missing", async () => {
+  await using service = startService({ settings: { interTokenLatency: 0, maxModelLen: 100_000 } });
+  const { tokens, tokens_omitted, generated } = await streamed(service, "long", "max_tokens=17000");
+  assertEquals([tokens.length, tokens_omitted, generated], [16_384, 616, 17_000]);
+  const short = await streamed(service, "short", "max_tokens=3");
+  assertEquals([short.tokens.length, short.tokens_omitted], [3, 0]);
+});
+
 Deno.test("truth: each token has the time it was planned for, made at and handed over at, in that order", async () => {
   await using service = startService({ settings: { timeToFirstToken: 50, interTokenLatency: 10 } });
   const { tokens, ...record } = await streamed(service, "paced", "max_tokens=40");

@@ -1,3 +1,5 @@
+import type { Prefetching } from "../prefetch.ts";
+
 /** One step of a generation, usually one token. */
 export interface Token {
   /** The text this step adds; whole characters only. */
@@ -83,7 +85,7 @@ export interface EngineRequest {
  * Where an engine reports what really happens, as it happens. Times are the engine clock's milliseconds.
  * The record of a generation is built from these calls alone, so each is made at the event, not before.
  */
-export interface Watch {
+export interface Watch extends Prefetching {
   /** The generation left the queue and holds a slot from now on. */
   prefill(now: number): void;
   /** `tokens` were produced; `planned` is the deadline they were meant for (`now` where nothing was planned). */
@@ -102,7 +104,7 @@ export const PENDING = undefined;
 export const ENDED = null;
 
 /** Who waits for a source: one object for all of its waits. A closure would be one more thing to fetch at each token. */
-export interface Waiter {
+export interface Waiter extends Prefetching {
   /** There is something to take. `now` as in `TokenSource.poll`. Must not throw. */
   wake(now?: number): void;
 }

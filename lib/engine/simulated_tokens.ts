@@ -58,7 +58,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   /** Tokens produced. */
   #index = 0;
   readonly #maxTokens: number;
-  /** Seed of the text: the prompt alone. */
+  /** Seed of the text: the prompt alone. Signed, so that it is kept in its place. */
   readonly #textSeed: number;
   /** The deadline of the next token. In the model's own time when not in real time. */
   #due = 0;
@@ -90,7 +90,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     this.#faults = faults;
     this.#faulty = faults.length > 0;
     this.#maxTokens = request.maxTokens;
-    this.#textSeed = promptSeed(request.prompt, request.seed ?? options.seed);
+    this.#textSeed = promptSeed(request.prompt, request.seed ?? options.seed) | 0;
     this.#delaySeed = seedOf(request.key, this.#textSeed);
     this.#itlMs = request.itlMs ?? options.interTokenLatency;
     this.#prefillMs = options.prefillTimePerToken * request.promptTokens + logNormal(
@@ -110,6 +110,11 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     if (!this.#options.realtime) return this.#announce();
     if (this.#due > now) this.#clock.at(this.#due, this);
     else this.#announce();
+  }
+
+  prefetch(): number {
+    const read = this.#index ^ this.#textSeed ^ (this.#due > 0 ? 1 : 0);
+    return read ^ (this.#watch.prefetch?.() ?? 0) ^ (this.#waiter?.prefetch?.() ?? 0);
   }
 
   fire(now: number): void {

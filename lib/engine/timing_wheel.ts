@@ -1,7 +1,8 @@
+import type { Prefetching } from "../prefetch.ts";
 import { pop, push } from "./min_heap.ts";
 
 /** Something that waits for a tick. One object per waiter, used again for each of its waits. */
-export interface Task {
+export interface Task extends Prefetching {
   /** Called once, at or after the deadline, with the clock's time in milliseconds. Must not throw. */
   fire(now: number): void;
   /** The tick the task waits in, or undefined. Owned by the wheel, like `index`, its place among those of that tick. */
@@ -15,6 +16,12 @@ const MASK = SLOTS - 1;
 
 /** Tasks fired between two looks at the clock (0.1 µs each). A token takes 1 to 2 µs here: a time is some 50 µs old at most. */
 const TASKS_PER_LOOK = 32;
+
+/**
+ * Tasks whose state is read before the first of them is fired. With 57, all of a wake-up at 50,000 tokens/s, they push
+ * each other out of the nearest cache again: 2.7 µs of our own code a token, with the 6 of a tick 2.1, without 2.6.
+ */
+const READ_AHEAD = 16;
 
 /** A slot that held more lets go of its array: with 2,048 of them one crowd each would be kept for ever. */
 const MOST_KEPT = 64;
@@ -41,6 +48,7 @@ export class TimingWheel {
   /** The time as the tasks that fire are told it. */
   #now = 0;
   #untilLook = 0;
+  #readAhead = 0;
 
   /** How many tasks wait. */
   get size(): number {
@@ -147,6 +155,7 @@ export class TimingWheel {
     this.#sizes[slot] = 0;
     if (size > MOST_KEPT) this.#slots[slot] = [];
     for (let i = 0; i < size; i++) {
+      if (i % READ_AHEAD === 0) this.#readAhead = prefetch(tasks, i, Math.min(i + READ_AHEAD, size));
       const task = tasks[i]!;
       tasks[i] = undefined;
       this.#fire(task, tick, now);
@@ -175,4 +184,10 @@ export class TimingWheel {
     }
     task.fire(this.#now);
   }
+}
+
+function prefetch(tasks: (Task | undefined)[], from: number, to: number): number {
+  let read = 0;
+  for (let i = from; i < to; i++) read ^= tasks[i]!.prefetch?.() ?? 0;
+  return read;
 }

@@ -1,8 +1,9 @@
+import type { Prefetching } from "../prefetch.ts";
 import type { SharedBytes } from "./shared_bytes.ts";
 
 /** Where a body puts its bytes: its stream's controller, or what a server has put in its place. */
 export interface Outlet
-  extends Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "close" | "error"> {
+  extends Prefetching, Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "close" | "error"> {
   /** It is done with bytes when `enqueue` returns, unless they are shared. A stream keeps them. */
   readonly copies?: boolean;
   /** `shared`: where `bytes` are from, if other bodies send them too. */

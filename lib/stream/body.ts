@@ -14,13 +14,6 @@ import type { Turn } from "./turn.ts";
 const gathering = new Gathering();
 const { chunk } = gathering;
 
-/**
- * How often woken bodies ask whether their turn is over: an engine of promises alone never leaves the microtask queue,
- * and short generations may wake each other in a row. Each time would cost a paced stream more than the token.
- */
-const WAKES_PER_LOOK = 16;
-let wakes = 0;
-
 /** What a body is made of: one generation, or several as one. */
 type Source = Pick<Generation, "poll" | "abort" | "fail">;
 
@@ -104,11 +97,15 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     if (this.#outlet.desiredSize! < 0) return this.#starve();
     if (!gathering.begin(this)) return;
     try {
-      if (++wakes % WAKES_PER_LOOK === 0 && this.#options.turn.spent()) this.#rest();
+      if (this.#options.turn.woken()) this.#rest();
       else this.#gather(at ?? this.#options.clock.now());
     } finally {
       gathering.end();
     }
+  }
+
+  prefetch(): number {
+    return (this.#resting ? 1 : 0) ^ (this.#silence === undefined ? 1 : 0) ^ (this.#outlet.prefetch?.() ?? 0);
   }
 
   pull(): Promise<void> | void {

@@ -136,6 +136,12 @@ export class Generation extends PollableTokens implements Watch {
     this.#stopSource("failed", error);
   }
 
+  prefetch(): number {
+    const { delivered, lastTime, arrivedAt } = this.record;
+    return (this.#stopping ? 1 : 0) ^ (this.#controller === undefined ? 1 : 0) ^ delivered ^ lastTime ^
+      (arrivedAt > 0 ? 1 : 0);
+  }
+
   prefill(now: number): void {
     this.record.admittedAt = now;
     this.record.phase = "prefill";

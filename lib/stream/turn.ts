@@ -10,6 +10,9 @@ const BUDGET_MS = 0.5;
 /** Asked again after more than this, somebody else has run meanwhile: a new turn begins. */
 const PAUSE_MS = 4;
 
+/** Each time would cost a paced stream more than the token. */
+const WAKES_PER_LOOK = 16;
+
 /**
  * Keeps an engine that always has a token ready from starving the event loop: promises alone never leave the
  * microtask queue. All streams of a process share one budget, since they share one loop. Whether the loop has gone
@@ -21,6 +24,7 @@ export class Turn {
   readonly #bounded: () => boolean;
   #began = -Infinity;
   #asked = -Infinity;
+  #wakes = 0;
   /** Who goes on in the next turn, first come first. */
   #waiting: (() => void)[] = [];
   #coming = false;
@@ -41,6 +45,14 @@ export class Turn {
     if (now - this.#asked > PAUSE_MS) this.#began = now;
     this.#asked = now;
     return now - this.#began > BUDGET_MS;
+  }
+
+  /**
+   * As `spent`, for a body that is woken; true only now and then. Bodies have to ask: an engine of promises alone never
+   * leaves the microtask queue, and short generations may wake each other in a row.
+   */
+  woken(): boolean {
+    return ++this.#wakes % WAKES_PER_LOOK === 0 && this.spent();
   }
 
   /** Calls `fn`, which must not throw, after the event loop has gone round once, or more often if others wait too. */

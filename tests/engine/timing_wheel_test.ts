@@ -74,6 +74,28 @@ Deno.test("tasks of one tick fire in the order in which they were added, near an
   }
 });
 
+Deno.test("each task of a tick reads ahead once, before it fires and at most sixteen before the one that fires", () => {
+  const wheel = new TimingWheel();
+  const read = new Set<number>();
+  let fired = 0;
+  for (let name = 0; name < 100; name++) {
+    wheel.add(100, {
+      prefetch() {
+        assert(!read.has(name));
+        read.add(name);
+        return -1;
+      },
+      fire() {
+        assert(read.has(name));
+        assertEquals(name, fired++);
+        assert(read.size - name <= 16);
+      },
+    });
+  }
+  wheel.serve(100, NOW);
+  assertEquals([read.size, fired], [100, 100]);
+});
+
 Deno.test("what a task adds while it is served waits for a later tick, in whichever slot that one is", () => {
   const wheel = new TimingWheel();
   const fired: string[] = [];

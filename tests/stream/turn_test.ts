@@ -24,6 +24,17 @@ Deno.test("chunks that take more than the budget each do not begin a new one", (
   assertEquals(asked(10, 12, 14, 16, 18), [false, true, true, true, true]);
 });
 
+Deno.test("of those that are woken each sixteenth asks, and is told to rest when the turn is spent", () => {
+  let now = 10;
+  const turn = new Turn(() => now);
+  const told = Array.from({ length: 48 }, () => {
+    now += 0.02;
+    return turn.woken();
+  });
+  // At 0.3, 0.6 and 0.9 ms of a turn that began with the first of them that asked.
+  assertEquals(told.flatMap((rests, i) => rests ? [i] : []), [47]);
+});
+
 Deno.test("what somebody else sees to the end of is never told to rest, and uses up nobody's budget", () => {
   let now = 0;
   let bounded = true;

@@ -43,6 +43,11 @@ export class DirectSender implements Outlet, WriteOwner {
     return sent;
   }
 
+  prefetch(): number {
+    return (this.#over ? 1 : 0) ^ (this.#end === "none" ? 1 : 0) ^
+      (this.#socket.closeWrite === undefined ? 1 : 0);
+  }
+
   /** The peer has left, and the socket is closed: stops the body at once, also while it is silent. */
   leave(): void {
     this.#finish(false);

@@ -1,10 +1,15 @@
+/** Node's, which Deno and Bun have too. */
+const { setImmediate } = globalThis as { setImmediate?: (fn: () => void) => unknown };
+
 /**
  * Calls `fn`, which must not throw, after the event loop has gone round: timers and sockets have had their turn.
  *
- * `setTimeout(0)` takes 2 ms in Deno 2.9; a message to oneself 0.1 ms, and 20 µs of CPU. Both ports are closed: an open
- * one holds the process, and the other end of a closed one stays with the runtime for good (6 KB a turn).
+ * `setTimeout(0)` takes 2 ms in Deno 2.9, a message to oneself 20 µs of CPU, an immediate 3 µs. Both ports of the
+ * message are closed: an open one holds the process, and the other end of a closed one may stay with the runtime for
+ * good (Deno: 6 KB a turn).
  */
 export function nextRound(fn: () => void): void {
+  if (setImmediate !== undefined) return void setImmediate(fn);
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     port1.close();

@@ -1,14 +1,51 @@
 import { assertEquals } from "@std/assert";
 import { nextRound, nextTask } from "../lib/event_loop.ts";
 
-Deno.test("a round gives timers their turn, however many rounds are asked for", async () => {
-  let fired = false;
-  const timer = setTimeout(() => fired = true, 0);
-  const until = performance.now() + 5000;
-  while (!fired && performance.now() < until) await new Promise<void>(nextRound);
-  clearTimeout(timer);
-  assertEquals(fired, true);
-});
+/** As where there is no `setImmediate`: browsers and workers. */
+async function withoutImmediates(): Promise<typeof nextRound> {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "setImmediate")!;
+  Reflect.deleteProperty(globalThis, "setImmediate");
+  try {
+    return (await import("../lib/event_loop.ts?without-immediates")).nextRound;
+  } finally {
+    Object.defineProperty(globalThis, "setImmediate", own);
+  }
+}
+
+for (
+  const [by, round] of [["an immediate", () => nextRound], ["a message", withoutImmediates]] as const
+) {
+  Deno.test(`a round by ${by} gives timers their turn, however many rounds are asked for`, async () => {
+    const next = await round();
+    let fired = false;
+    const timer = setTimeout(() => fired = true, 0);
+    const until = performance.now() + 5000;
+    while (!fired && performance.now() < until) await new Promise<void>(next);
+    clearTimeout(timer);
+    assertEquals(fired, true);
+  });
+
+  Deno.test(`a round by ${by} gives sockets their turn, however many rounds are asked for`, async () => {
+    const next = await round();
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const [near, far] = await Promise.all([
+      Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port }),
+      listener.accept(),
+    ]);
+    let come = 0;
+    const reading = far.read(new Uint8Array(8)).then((count) => come = count!);
+    // The read waits when the bytes come.
+    await new Promise<void>(next);
+    await near.write(new Uint8Array(8));
+    const until = performance.now() + 5000;
+    while (come === 0 && performance.now() < until) await new Promise<void>(next);
+    const found = come;
+    await reading;
+    near.close();
+    far.close();
+    assertEquals(found, 8);
+  });
+}
 
 Deno.test("a task comes once and not at once, tasks come in their order, and the loop lives until they have", async () => {
   const order: string[] = [];

@@ -52,7 +52,7 @@ export class Exchange {
   async send(request: Uint8Array): Promise<{ status: number; headers: Headers }> {
     // A write that fails is no failure yet; without a response the read fails too.
     this.#write(request).catch(() => {});
-    const { status, headers, rest } = await readHead(() => this.#receive());
+    const { status, headers, rest } = await readHead(async () => this.#piece(await this.#fill()));
     this.#rest = rest;
     try {
       this.#unframe = framing(headers);
@@ -74,7 +74,7 @@ export class Exchange {
     if (this.#unframe === undefined) throw this.unreadable;
     while (!this.#done) {
       // An empty rest still asks the framing whether the body has ended already.
-      const piece = this.#rest ?? await this.#receive();
+      const piece = this.#rest ?? this.#piece(await this.#fill());
       this.#rest = undefined;
       const { payload, done } = this.#unframe(piece);
       this.#done = done;
@@ -104,8 +104,12 @@ export class Exchange {
     for (let at = 0; at < bytes.length;) at += await this.#connection.write(bytes.subarray(at));
   }
 
-  async #receive(): Promise<Uint8Array | null> {
-    const size = await this.#connection.read(this.#buffer);
+  /** Not asynchronous itself: this is the read of each token, and a promise of its own would be one too many. */
+  #fill(): Promise<number | null> {
+    return this.#connection.read(this.#buffer);
+  }
+
+  #piece(size: number | null): Uint8Array | null {
     return size === null ? null : this.#buffer.subarray(0, size);
   }
 }

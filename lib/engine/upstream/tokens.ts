@@ -148,7 +148,7 @@ export class UpstreamTokens extends PollableTokens {
       feed.push(bytes);
       if (feed.tooLarge) throw connectionError(`sent an event of more than ${MAX_EVENT_LENGTH} characters`);
       if (this.#over) return;
-      this.#announce();
+      this.#announce(this.#readAt);
       this.#started.resolve();
       if (this.#queue.size >= MAX_QUEUED) await this.#room();
     }
@@ -236,10 +236,10 @@ export class UpstreamTokens extends PollableTokens {
     this.#hungUp = true;
   }
 
-  #announce(): void {
+  #announce(now?: number): void {
     const waiter = this.#waiter;
     if (waiter === undefined || (this.#queue.size === 0 && !this.#over)) return;
     this.#waiter = undefined;
-    waiter.wake();
+    waiter.wake(now);
   }
 }

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { generate } from "../../lib/engine/vocabulary.ts";
 import { startService } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
@@ -7,7 +7,7 @@ import { until } from "../helpers/until.ts";
 /** The service as any server of `fetch` functions runs it, which knows nothing of its bodies. */
 function underDenoServe() {
   return startService({
-    settings: { interTokenLatency: 5 },
+    settings: { interTokenLatency: 20 },
     listen(fetch) {
       const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, fetch);
       return { port: server.addr.port, shutdown: () => server.shutdown() };
@@ -22,7 +22,8 @@ Deno.test("under a server that reads the body as a stream the same events come, 
   await until("the end", () => client.body.terminated);
   const events = generate("hello", 20).map((token) => `data: ${JSON.stringify({ token })}\n\n`);
   assertEquals(client.body.text, events.join("") + "data: [DONE]\n\n");
-  assertEquals(client.arrivals.length >= 20, true, "no two tokens may wait for each other");
+  // Held back they would come in one read, or a few. On a busy machine a read may find two that did not wait.
+  assert(client.arrivals.length >= 15, `20 tokens came in ${client.arrivals.length} reads`);
 });
 
 Deno.test("under such a server too a client that leaves stops its generation", async () => {

@@ -5,6 +5,7 @@ import { startServer } from "./measure/local_server.ts";
 import { cancelOneStream, timeOneStream } from "./measure/probe.ts";
 import { command, FLAG, readOptions, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
+import { prepareFolder, writeAll } from "./results.ts";
 
 const HELP = `Measures a token stream and its cancellation, and writes the figures.
 
@@ -18,7 +19,7 @@ Usage: deno task measure [--url URL] [--out DIR] [--prompt P] [--max-tokens N] [
   --json           print the figures as JSON
 
 Files: ${FILE_NAMES.join(" ")}; gen1 and gen2 are the tokens of the generator itself, made in two
-processes of this machine. Exit code 1 when a bound fails, 2 for bad usage.
+processes of this machine. Those of an earlier run stay until there are new ones. Exit code 1 when a bound fails, 2 for bad usage.
 A stream of one token comes first, to warm up. The request's time is that of its write to an open connection; an arrival's, that of its read, before parsing.
 `;
 
@@ -35,10 +36,8 @@ const Options = z.object({
 
 type Options = z.output<typeof Options>;
 
-/** @param begun called when the server has answered */
 async function measure(
   { url, prompt, "max-tokens": maxTokens }: Options & { url: string },
-  begun: () => Promise<void>,
 ): Promise<Figures> {
   const progress = progressLine();
   try {
@@ -46,7 +45,6 @@ async function measure(
     const generated = await Promise.all([printTokens(prompt, maxTokens), printTokens(prompt, maxTokens)]);
     // The first stream of a process also pays for compiling the code on its way, here and in the server.
     await timeOneStream({ url, prompt, maxTokens: 1 });
-    await begun();
     const onToken = (count: number) => progress(`token ${count} of ${maxTokens}`);
     const timed = await timeOneStream({ url, prompt, maxTokens, onToken });
     progress("disconnecting in the middle of a stream");
@@ -82,18 +80,12 @@ function show(figures: Figures, out: string) {
 
 async function run(options: Options): Promise<number> {
   const { out, json } = options;
-  await Deno.mkdir(out, { recursive: true });
-  // A run that fails midway must not leave the files of an earlier one to be taken for its own. One that reaches no
-  // server has measured nothing, and takes nothing away.
-  const removeOld = async () => {
-    for (const name of FILE_NAMES) await Deno.remove(`${out}/${name}`).catch(ignoreMissing);
-  };
-
-  await using server = options.url === undefined ? await startServer() : undefined;
-  const figures = await measure({ ...options, url: options.url ?? server!.url }, removeOld);
-  for (const [name, content] of Object.entries(filesOf(figures))) {
-    await Deno.writeTextFile(`${out}/${name}`, content);
-  }
+  await prepareFolder("--out", out);
+  const flags = ["--max-model-len", `${MOST_MODEL_LEN}`];
+  await using server = options.url === undefined ? await startServer(undefined, flags) : undefined;
+  const figures = await measure({ ...options, url: options.url ?? server!.url });
+  const files = Object.entries(filesOf(figures));
+  await writeAll(Object.fromEntries(files.map(([name, content]) => [`${out}/${name}`, content])));
   const broken = brokenBounds(figures);
   if (json) {
     const { generated, ...rest } = figures;
@@ -101,10 +93,6 @@ async function run(options: Options): Promise<number> {
   } else show(figures, out);
   if (broken.length > 0) console.error(`measure: ${broken.join("; ")}`);
   return broken.length > 0 ? 1 : 0;
-}
-
-function ignoreMissing(error: unknown) {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 if (import.meta.main) {

@@ -5,7 +5,7 @@ import { type LocalServer, startServer } from "./measure/local_server.ts";
 import { MOST_TIMED } from "../lib/stream/token_times.ts";
 import { command, number, readOptions, UsageError, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
-import { prepareFile, writeJson } from "./result_file.ts";
+import { prepareFile, writeJson } from "./results.ts";
 
 const MAX_P50_MS = 1;
 /** Medians of 300 tokens differ by some tenths from run to run on a shared machine; a drift grows with each token. */

@@ -8,7 +8,7 @@ import { killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { machine } from "./peers/machine.ts";
 import { verify } from "./peers/verify.ts";
-import { prepareFile, writeJson } from "./result_file.ts";
+import { prepareFile, writeJson } from "./results.ts";
 
 /** A server under test: started anew for each run, so that no run inherits another's heap. */
 interface Contender {

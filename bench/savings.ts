@@ -5,7 +5,8 @@ import { faultsOf, figuresOf } from "./savings/figures.ts";
 import { findingsOf, type Side } from "./savings/findings.ts";
 import { MODEL, roundSchedule } from "./savings/load.ts";
 import { HELP, type Options, parseOptions } from "./savings/options.ts";
-import { clearFiles, filesOf, writeFiles } from "./study/files.ts";
+import { prepareFolder } from "./results.ts";
+import { filesOf, writeFiles } from "./study/files.ts";
 import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
 import type { PlannedReader } from "./study/schedule.ts";
@@ -17,7 +18,7 @@ const NAME = "savings";
 
 async function work(options: Options): Promise<number> {
   const { out, json, rounds } = options;
-  await clearFiles(out, NAME);
+  await prepareFolder("--out", out);
   const runs: Record<Kind, Run[]> = { stopping: [], ignoring: [] };
   const faults: string[] = [];
   const host = await machine();

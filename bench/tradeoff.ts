@@ -1,7 +1,8 @@
 /** `deno task tradeoff`: throughput against the time to the first token, by the size of the batch. See --help. */
 import { machine } from "./peers/machine.ts";
 import { progressLine } from "./progress.ts";
-import { clearFiles, filesOf, writeFiles } from "./study/files.ts";
+import { prepareFolder } from "./results.ts";
+import { filesOf, writeFiles } from "./study/files.ts";
 import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
 import { startServer } from "./measure/local_server.ts";
@@ -14,7 +15,7 @@ const NAME = "tradeoff";
 
 async function work(options: Options): Promise<number> {
   const { out, json, sizes } = options;
-  await clearFiles(out, NAME);
+  await prepareFolder("--out", out);
   const points: Point[] = [];
   const faults: string[] = [];
   const host = await machine();

@@ -4,7 +4,7 @@ import { command } from "./options.ts";
 import { median } from "./median.ts";
 import { machine } from "./peers/machine.ts";
 import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
-import { prepareFile, writeJson } from "./result_file.ts";
+import { prepareFile, writeJson } from "./results.ts";
 import { serveFlags } from "./serve_flags.ts";
 import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";

@@ -1,4 +1,5 @@
 import type { Picture } from "../charts/picture.ts";
+import { writeAll } from "../results.ts";
 import { drawSvg } from "./draw.ts";
 import { htmlPage } from "./page.ts";
 import { textTable } from "./table.ts";
@@ -15,16 +16,6 @@ export interface Findings {
 
 const ENDINGS = ["txt", "json", "svg", "html"] as const;
 
-/** Removes the files of an earlier run, so that one that fails midway leaves nothing to be taken for its own. */
-export async function clearFiles(out: string, name: string): Promise<void> {
-  await Deno.mkdir(out, { recursive: true });
-  for (const path of filesOf(out, name)) {
-    await Deno.remove(path).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
-  }
-}
-
 /** Writes them to `out` as `name`.txt, .json, .svg and .html; gives the text. */
 export async function writeFiles(out: string, name: string, findings: Findings): Promise<string> {
   const { picture, table, notes, json } = findings;
@@ -36,7 +27,7 @@ export async function writeFiles(out: string, name: string, findings: Findings):
     svg,
     html: htmlPage({ title: picture.title, svg, table, notes }),
   };
-  for (const ending of ENDINGS) await Deno.writeTextFile(`${out}/${name}.${ending}`, contents[ending]);
+  await writeAll(Object.fromEntries(ENDINGS.map((ending) => [`${out}/${name}.${ending}`, contents[ending]])));
   return text;
 }
 

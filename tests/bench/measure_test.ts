@@ -187,7 +187,7 @@ Deno.test("measure exits 2 with one line for bad usage", async () => {
   }
 });
 
-Deno.test("the figures of an earlier run stay when no server was reached, and go when a run breaks off", async () => {
+Deno.test("the figures of an earlier run stay until a run has new ones", async () => {
   await using cut = await rawServer((request) => ({
     steps: [
       SSE_HEAD,
@@ -209,7 +209,10 @@ Deno.test("the figures of an earlier run stay when no server was reached, and go
     const { code, stderr } = await measure("--out", out, "--url", cut.url);
     assertEquals(code, 1);
     assertStringIncludes(stderr, "truncated after 1 tokens");
-    await assertRejects(() => Deno.readTextFile(old), Deno.errors.NotFound);
+    assertEquals(await Deno.readTextFile(old), "of an earlier run");
+    assertEquals((await measure("--out", out)).code, 0);
+    assertMatch(await Deno.readTextFile(old), /^ttft_ms=/);
+    assertEquals([...Deno.readDirSync(out)].length, 6);
   } finally {
     await Deno.remove(out, { recursive: true });
   }

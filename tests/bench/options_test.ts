@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseOptions as peers } from "../../bench/peers/options.ts";
 import { UsageError } from "../../bench/options.ts";
-import { prepareFile, writeJson } from "../../bench/result_file.ts";
+import { prepareFile, prepareFolder, writeAll, writeJson } from "../../bench/results.ts";
 
 Deno.test("a process without the address of its server is refused by bench:peers: it would measure another", () => {
   const { message } = assertThrows(() => peers(["--pid", "7"]), UsageError);
@@ -10,16 +10,22 @@ Deno.test("a process without the address of its server is refused by bench:peers
   assertEquals(options !== "help" && options.pid, 7);
 });
 
-Deno.test("results are refused a folder's name before the work, and get the folders they lack", async () => {
+Deno.test("results are refused a folder's name and a closed folder before the work, get the folders they lack, and come all or not", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const { message } = await assertRejects(() => prepareFile("--out", folder), UsageError);
     assertEquals(message, `--out: wanted a file, got the folder "${folder}"`);
     await prepareFile("--out", `${folder}/a/b.json`);
+    const tried = await assertRejects(() => prepareFolder("--out", "/proc"), UsageError);
+    assertStringIncludes(tried.message, '--out: wanted a folder to write to, got "/proc" (');
     await writeJson(`${folder}/a/b.json`, { a: 1 });
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 });
     await prepareFile("--out", `${folder}/a/b.json`);
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 }, "left as it was");
+    assertEquals([...Deno.readDirSync(`${folder}/a`)].map(({ name }) => name), ["b.json"]);
+    await assertRejects(() => writeAll({ [`${folder}/a/b.json`]: "new", [`${folder}/none/c`]: "new" }));
+    assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 }, "all or none");
+    assertEquals([...Deno.readDirSync(`${folder}/a`)].map(({ name }) => name), ["b.json"], "nothing aside");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

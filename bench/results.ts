@@ -1,0 +1,44 @@
+import { UsageError } from "./options.ts";
+
+/**
+ * Makes the folder that will hold results, and tries to write there. Called before the work, which may take minutes.
+ *
+ * @param option the option that named it, for the message
+ * @throws {UsageError} when nothing can be written there
+ */
+export async function prepareFolder(option: string, folder: string): Promise<void> {
+  try {
+    await Deno.mkdir(folder, { recursive: true });
+    await Deno.remove(await Deno.makeTempFile({ dir: folder, prefix: ".tokentap-" }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/:.*/s, "") : error;
+    throw new UsageError(`${option}: wanted a folder to write to, got "${folder}" (${why})`);
+  }
+}
+
+/** As `prepareFolder`, for one file of results. */
+export async function prepareFile(option: string, path: string): Promise<void> {
+  await prepareFolder(option, path.replace(/[^/]*$/, "") || ".");
+  const there = await Deno.stat(path).catch(() => undefined);
+  if (there?.isDirectory) throw new UsageError(`${option}: wanted a file, got the folder "${path}"`);
+}
+
+/** Writes results for machines. */
+export async function writeJson(path: string, value: unknown): Promise<void> {
+  await writeAll({ [path]: JSON.stringify(value, null, 2) + "\n" });
+}
+
+/**
+ * Writes texts by their paths, all of them before the first takes the place of an older one: a run that breaks off
+ * leaves what was there, and no two runs mixed.
+ */
+export async function writeAll(texts: Record<string, string>): Promise<void> {
+  const written = Object.entries(texts).map(([path, text]) => ({ path, text, aside: `${path}.new` }));
+  try {
+    for (const { aside, text } of written) await Deno.writeTextFile(aside, text);
+  } catch (error) {
+    for (const { aside } of written) await Deno.remove(aside).catch(() => {});
+    throw error;
+  }
+  for (const { aside, path } of written) await Deno.rename(aside, path);
+}

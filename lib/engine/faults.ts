@@ -106,11 +106,18 @@ export function checkFaults(text: string, streamed: boolean): void {
 export function statusFault(status: number): TapError {
   return new TapError(codeOfStatus(status), `The fault status:${status} was asked for.`, {
     status,
-    retryAfter: status === 429 || status === 503 ? 1 : undefined,
+    retryAfter: retryAfter(status),
   });
 }
 
 /** What `error@N[:code]` fails with. */
 export function injectedError(fault: Fault & { kind: "error" }): TapError {
-  return new TapError(fault.code, `The fault error@${fault.at} was asked for.`);
+  return new TapError(fault.code, `The fault error@${fault.at} was asked for.`, {
+    retryAfter: retryAfter(ERROR_STATUS[fault.code]),
+  });
+}
+
+/** Seconds, where the real refusal would tell them too. */
+function retryAfter(status: number): number | undefined {
+  return status === 429 || status === 503 ? 1 : undefined;
 }

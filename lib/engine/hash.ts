@@ -47,7 +47,9 @@ export function logNormal(
   index: number,
 ): number {
   if (deviation <= 0 || mean <= 0) return mean;
-  const variance = Math.log(1 + (deviation / mean) ** 2);
+  const ratio = (deviation / mean) ** 2;
+  // Of a mean that is next to nothing the square is beyond all numbers, its logarithm is not.
+  const variance = ratio === Infinity ? 2 * (Math.log(deviation) - Math.log(mean)) : Math.log(1 + ratio);
   const u = 1 - uniform(seed, purpose, 2 * index);
   const v = uniform(seed, purpose, 2 * index + 1);
   const normal = Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);

@@ -45,6 +45,8 @@ export class Generation extends PollableTokens implements Watch {
   #failure: TapError | undefined;
   /** Set when the end does not come from the engine: whoever leaves or fails it decides the outcome. */
   #stopping = false;
+  /** Its client has left, and its engine goes on to its end. */
+  #draining = false;
   readonly #observer: GenerationObserver;
   readonly #clock: Clock;
   readonly #ignoreDisconnects: boolean;
@@ -93,9 +95,11 @@ export class Generation extends PollableTokens implements Watch {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
+    // Another one's end may have admitted this one since that time was read.
+    const at = this.record.firstTokenAt === null ? undefined : now;
     let polled: Polled;
     try {
-      polled = this.#source.poll(waiter, now);
+      polled = this.#source.poll(waiter, at);
     } catch (error) {
       this.#stopping = true;
       this.#failure = this.#told(error);
@@ -109,7 +113,7 @@ export class Generation extends PollableTokens implements Watch {
     } else {
       const { record } = this;
       record.delivered += polled.tokens;
-      this.#observer.handed(record, polled.tokens, now ?? this.#clock.now());
+      this.#observer.handed(record, polled.tokens, at ?? this.#clock.now());
     }
     return polled;
   }
@@ -124,13 +128,19 @@ export class Generation extends PollableTokens implements Watch {
     this.#stopping = true;
     record.abortedAt = this.#clock.now();
     record.phaseAtAbort = record.phase;
-    if (this.#ignoreDisconnects) return this.#drain();
-    this.#stopSource("aborted");
+    this.#draining = this.#ignoreDisconnects;
+    if (this.#draining) this.#drain();
+    else this.#stopSource("aborted");
   }
 
   /** Ends a running generation from outside, e.g. at shutdown; its reader is told `error`. */
   fail(error: TapError): void {
-    if (this.record.outcome !== "running" || this.#stopping) return;
+    if (this.record.outcome !== "running") return;
+    if (this.#stopping) {
+      // It goes on for nobody.
+      if (this.#draining) this.#stopSource("aborted");
+      return;
+    }
     this.#stopping = true;
     this.#failure = error;
     this.#stopSource("failed", error);

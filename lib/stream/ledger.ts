@@ -96,7 +96,10 @@ export class Ledger implements GenerationObserver {
 
   /** Ends everything that runs; each reader is told `error`. */
   failAll(error: TapError): void {
-    for (const generation of [...this.#running.values()]) generation.fail(error);
+    const running = [...this.#running];
+    // Those that wait first: they must not get the slots of those that end.
+    for (const [{ phase }, generation] of running) if (phase === "queued") generation.fail(error);
+    for (const [, generation] of running) generation.fail(error);
   }
 
   /** Newest first. */

@@ -116,7 +116,9 @@ Deno.test("a status fault has that very status, the code that fits, and Retry-Af
 });
 
 Deno.test("an injected error has the code asked for; a cut stream is its own kind of error", () => {
-  assertEquals(injectedError({ kind: "error", at: 3, code: "overloaded" }).code, "overloaded");
+  const { code, retryAfter } = injectedError({ kind: "error", at: 3, code: "overloaded" });
+  assertEquals([code, retryAfter], ["overloaded", 1]);
+  assertEquals(injectedError({ kind: "error", at: 3, code: "internal" }).retryAfter, undefined);
   const cut = new CutStream("reset", 4);
   assertInstanceOf(cut, TapError);
   assertEquals([cut.how, cut.code], ["reset", "injected_fault"]);

@@ -65,3 +65,14 @@ Deno.test("without a deviation the draw is the mean itself, and a mean of 0 stay
   assertEquals(logNormal(20.25, 0, 7, 3, 0), 20.25);
   assertEquals(logNormal(0, 5, 7, 3, 0), 0);
 });
+
+Deno.test("a log-normal draw is a number and not negative, however small the mean beside the deviation", () => {
+  for (const mean of [1e-100, 1e-160, 1e-300, 5e-324]) {
+    for (const deviation of [1e-300, 1, 1e7]) {
+      for (const index of range(50)) {
+        const drawn = logNormal(mean, deviation, 5, PURPOSE.decodeJitter, index);
+        assert(drawn >= 0 && drawn < Infinity, `mean ${mean}, deviation ${deviation}: ${drawn}`);
+      }
+    }
+  }
+});

@@ -88,6 +88,18 @@ Deno.test("told to ignore disconnects, an engine that always has a token ready i
   assertEquals(record.outcome, "aborted");
 });
 
+Deno.test("told to ignore disconnects, an engine that goes on for nobody is ended by a shutdown, and aborted", async () => {
+  const { observer, record, generation, start } = loneGeneration({ ignoreDisconnects: true });
+  const { tokens } = start();
+  tokens.give("a");
+  generation.abort();
+  tokens.give("b");
+  generation.fail(new TapError("shutting_down", "bye"));
+  await settle();
+  assertEquals([observer.ends, record.error, record.generated], [["aborted"], null, 2]);
+  assertEquals([tokens.signal.aborted, tokens.returns], [true, 1]);
+});
+
 Deno.test("told to ignore disconnects, an engine that fails for nobody is reported, returned and aborted", async () => {
   const { observer, generation, start } = loneGeneration({ ignoreDisconnects: true });
   const { tokens } = start();

@@ -1,10 +1,13 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { ENDED, PENDING, type Token } from "../../lib/engine/engine.ts";
 import { TapError } from "../../lib/errors.ts";
+import { Generation } from "../../lib/stream/generation.ts";
+import { GenerationRecord } from "../../lib/stream/record.ts";
 import { EagerReader } from "../helpers/eager_reader.ts";
 import { loneGeneration } from "../helpers/lone_generation.ts";
 import { ManualClock, settle } from "../helpers/manual_clock.ts";
 import { REQUEST } from "../helpers/scripted_engine.ts";
+import { simulation } from "../helpers/simulation.ts";
 import { CountedWaiter } from "../helpers/counted_waiter.ts";
 
 const late = () => new TapError("shutting_down", "The server is shutting down.");
@@ -167,6 +170,22 @@ Deno.test("a reader that waits is woken by an end that does not come from the en
     await settle();
     assertEquals(waiter.wakes, 1, end);
   }
+});
+
+Deno.test("no token is older than its generation's slot, though who polls read the clock before", () => {
+  const { clock, engine } = simulation({ timeToFirstToken: 0, realtime: false });
+  clock.advance(10);
+  const record = new GenerationRecord("id", "/stream", true, "m", 5, 3, 2);
+  const times: number[] = [];
+  const generation = new Generation(record, clock, {
+    produced: (_record, _tokens, _planned, now) => times.push(now),
+    handed: (_record, _tokens, now) => times.push(now),
+    ended() {},
+    unexpected() {},
+  });
+  generation.start(engine, REQUEST);
+  generation.poll(new CountedWaiter(), 3);
+  assertEquals([record.admittedAt, record.firstTokenAt, times], [10, 10, [10, 10]]);
 });
 
 Deno.test("usage and the upstream's end are kept as they are told, the last report counting", () => {

@@ -175,6 +175,27 @@ Deno.test("failAll ends all that run, and nothing that has ended", async () => {
   assertEquals(ledger.running, 0);
 });
 
+Deno.test("failAll lets none that waits into the slots of those that end", () => {
+  const { clock, engine } = simulation({ maxNumSeqs: 2, timeToFirstToken: 0, realtime: false });
+  const ledger = new Ledger({ clock });
+  const begun = Array.from({ length: 6 }, (_, i) => {
+    const opening = {
+      id: `${i}`,
+      route: "/stream",
+      streamed: true,
+      model: "m",
+      requested: 9,
+      promptTokens: 1,
+    };
+    return ledger.open(opening).start(engine, { ...REQUEST, maxTokens: 9 });
+  });
+  ledger.failAll(new TapError("shutting_down", "bye"));
+  const ends = begun.map((
+    { record: { outcome, phase, admittedAt } },
+  ) => [outcome, phase, admittedAt !== null]);
+  assertEquals(ends, begun.map((_, i) => i < 2 ? ["failed", "prefill", true] : ["failed", "queued", false]));
+});
+
 Deno.test("a ledger told to ignore disconnects lets its engines run on", async () => {
   const { ledger, begin } = setUp({ ignoreDisconnects: true });
   const { generation, tokens } = begin();

@@ -25,8 +25,8 @@ A stream of one token comes first, to warm up. The request's time is that of its
 
 const Options = z.object({
   url: z.string().refine(
-    (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""),
-    "an http or https URL",
+    (text) => /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text),
+    "an http or https URL without a query",
   ).optional(),
   out: z.string().min(1, "a folder").default("metrics"),
   prompt: z.string().min(1, "some text").default("hello"),

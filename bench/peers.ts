@@ -1,7 +1,8 @@
 /** `deno task bench:peers`: this server beside what a user would pick instead. See --help. */
 import type { Job } from "./load/job.ts";
 import { requireDescriptors, runJob } from "./load/generator.ts";
-import { command } from "./options.ts";
+import { readBusyUs, readUsage } from "./load/usage.ts";
+import { command, UsageError } from "./options.ts";
 import { type Launcher, OURS, PEERS } from "./peers/catalog.ts";
 import { HELP, type Options, parseOptions } from "./peers/options.ts";
 import { killAllOnSignal, type Running, start } from "./peers/process.ts";
@@ -89,6 +90,10 @@ async function measure(
 
 async function main(options: Options): Promise<number> {
   await prepareFile("--json", options.json);
+  // Where there is no /proc, nothing is known of any.
+  if (options.pid !== undefined && readBusyUs() !== null && readUsage(options.pid) === null) {
+    throw new UsageError(`--pid: wanted a process that runs here, got ${options.pid}`);
+  }
   await requireDescriptors(Math.max(...options.streams));
   const contenders = await contendersOf(options);
   if (contenders.length === 0) throw new Error("no server left to measure");

@@ -80,7 +80,9 @@ async function settled(url: string, requestId: string | null): Promise<Figures["
       using connection = await connect(url);
       const response = await connection.fetch(path(url, "/_debug/generated"), { signal });
       if (!response.ok) throw new Error(`wanted status 200 of /_debug/generated, got ${response.status}`);
-      const { id, outcome, requested, generated } = await response.json();
+      const { id, outcome, requested, generated } = await response.json().catch(() => {
+        throw new Error("wanted JSON at /_debug/generated, got something else: is it a Tokentap?");
+      });
       if (requestId !== null && id !== requestId) {
         throw new Error(`wanted the record of ${requestId}, got ${id}: is the server in use by others?`);
       }

@@ -174,7 +174,11 @@ Deno.test("measure exits 2 with one line for bad usage", async () => {
     const [args, part] of [
       [["--max-tokens", "19"], '--max-tokens: wanted a whole number from 20 to 10000000, got "19"'],
       [["--max-tokens", "1e3"], 'got "1e3"'],
-      [["--url", "localhost:8170"], '--url: wanted an http or https URL, got "localhost:8170"'],
+      [
+        ["--url", "localhost:8170"],
+        '--url: wanted an http or https URL without a query, got "localhost:8170"',
+      ],
+      [["--url", "http://localhost:8170?a"], "without a query"],
       [["--prompt", ""], "--prompt"],
       [["--nope"], "--nope"],
       [["extra"], "extra"],

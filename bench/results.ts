@@ -18,9 +18,15 @@ export async function prepareFolder(option: string, folder: string): Promise<voi
 
 /** As `prepareFolder`, for one file of results. */
 export async function prepareFile(option: string, path: string): Promise<void> {
-  await prepareFolder(option, path.replace(/[^/]*$/, "") || ".");
   const there = await Deno.stat(path).catch(() => undefined);
   if (there?.isDirectory) throw new UsageError(`${option}: wanted a file, got the folder "${path}"`);
+  if (await replaceable(path)) await prepareFolder(option, path.replace(/[^/]*$/, "") || ".");
+}
+
+/** A link or a device, as /dev/stdout is one, stays what it is and is written to. */
+async function replaceable(path: string): Promise<boolean> {
+  const there = await Deno.lstat(path).catch(() => undefined);
+  return there === undefined || there.isFile;
 }
 
 /** Writes results for machines. */
@@ -33,12 +39,15 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
  * leaves what was there, and no two runs mixed.
  */
 export async function writeAll(texts: Record<string, string>): Promise<void> {
-  const written = Object.entries(texts).map(([path, text]) => ({ path, text, aside: `${path}.new` }));
+  const aside = new Map<string, string>();
   try {
-    for (const { aside, text } of written) await Deno.writeTextFile(aside, text);
+    for (const [path, text] of Object.entries(texts)) {
+      if (await replaceable(path)) aside.set(path, `${path}.new`);
+      await Deno.writeTextFile(aside.get(path) ?? path, text);
+    }
   } catch (error) {
-    for (const { aside } of written) await Deno.remove(aside).catch(() => {});
+    for (const written of aside.values()) await Deno.remove(written).catch(() => {});
     throw error;
   }
-  for (const { aside, path } of written) await Deno.rename(aside, path);
+  for (const [path, written] of aside) await Deno.rename(written, path);
 }

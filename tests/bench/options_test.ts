@@ -26,6 +26,11 @@ Deno.test("results are refused a folder's name and a closed folder before the wo
     await assertRejects(() => writeAll({ [`${folder}/a/b.json`]: "new", [`${folder}/none/c`]: "new" }));
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 }, "all or none");
     assertEquals([...Deno.readDirSync(`${folder}/a`)].map(({ name }) => name), ["b.json"], "nothing aside");
+    await Deno.symlink(`${folder}/a/b.json`, `${folder}/link`);
+    await prepareFile("--out", `${folder}/link`);
+    await writeJson(`${folder}/link`, { a: 2 });
+    assertEquals((await Deno.lstat(`${folder}/link`)).isSymlink, true);
+    assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 2 });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

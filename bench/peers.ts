@@ -9,6 +9,7 @@ import { killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { machine } from "./peers/machine.ts";
 import { verify } from "./peers/verify.ts";
+import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 
 /** A server under test: started anew for each run, so that no run inherits another's heap. */
@@ -57,7 +58,7 @@ async function contendersOf(options: Options): Promise<Contender[]> {
   const contenders: Contender[] = [];
   for (const peer of PEERS.filter((peer) => options.only.includes(peer.name))) {
     try {
-      const launcher: Launcher = await peer.prepare();
+      const launcher: Launcher = await withSeconds(`preparing ${peer.name}`, peer.prepare);
       console.log(`${peer.name}: ${peer.title}`);
       contenders.push({
         name: peer.name,
@@ -112,7 +113,10 @@ async function main(options: Options): Promise<number> {
         const contender of round % 2 === 1 ? contenders : contenders.toReversed()
       ) {
         try {
-          const run = await measure(contender, load, round);
+          const run = await withSeconds(
+            `round ${round} of ${options.rounds}, ${contender.name}`,
+            () => measure(contender, load, round),
+          );
           runs.push(run);
           // Its figures are of other work than what was asked for.
           if (run.result.errors.length > 0) failed = true;

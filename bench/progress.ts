@@ -8,3 +8,18 @@ export function progressLine(): (text: string | undefined) => void {
     Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text ?? ""}`));
   };
 }
+
+/** Shows what is under way and for how many seconds by now, until `work` has ended; nothing of it stays. */
+export async function withSeconds<T>(text: string, work: () => Promise<T>): Promise<T> {
+  const progress = progressLine();
+  const startedAt = performance.now();
+  const draw = () => progress(`${text}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  draw();
+  const timer = setInterval(draw, 1000);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    progress(undefined);
+  }
+}

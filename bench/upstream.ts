@@ -4,6 +4,7 @@ import { command } from "./options.ts";
 import { median } from "./median.ts";
 import { machine } from "./peers/machine.ts";
 import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
+import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 import { serveFlags } from "./serve_flags.ts";
 import { HELP, type Options, parseOptions } from "./upstream/options.ts";
@@ -51,18 +52,22 @@ async function measure(options: Options): Promise<Round[]> {
   );
   // The one that leaves the event loop free for the relay.
   const transport = createTransport("sockets");
-  const take = (server: Running, seconds: number) => {
+  const take = (title: string, server: Running, seconds: number) => {
     const port = server === far ? relay.port : server.port;
-    return takeStreams(transport, { relay, port, pid: server.pid, streams, itlMs, seconds });
+    const name = server === far ? "direct" : "hop";
+    return withSeconds(
+      `${title}, ${name}`,
+      () => takeStreams(transport, { relay, port, pid: server.pid, streams, itlMs, seconds }),
+    );
   };
   try {
-    for (const server of [far, near]) await take(server, 1.5);
+    for (const server of [far, near]) await take("warm-up", server, 1.5);
     const rounds: Round[] = [];
     for (let round = 1; round <= options.rounds; round++) {
       // A machine that slows down must not favour the first.
       const taken = new Map<Running, Taken>();
       for (const server of round % 2 === 1 ? [far, near] : [near, far]) {
-        taken.set(server, await take(server, seconds));
+        taken.set(server, await take(`round ${round} of ${options.rounds}`, server, seconds));
       }
       const both = { direct: taken.get(far)!, hop: taken.get(near)! };
       rounds.push(both);

@@ -89,7 +89,7 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_STATUS, code);
 }
 
-/** The code that fits a bare HTTP status (400–599), for statuses that come from a fault or an upstream. */
+/** The code that fits a bare HTTP status (400–599), as a fault asks for one. */
 export function codeOfStatus(status: number): ErrorCode {
   switch (status) {
     case 401:

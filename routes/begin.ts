@@ -85,6 +85,6 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
     id,
     key: c.get("clientId"),
     promptTokens,
-    ...(fault === undefined ? {} : { fault }),
-  } as EngineRequest);
+    fault,
+  });
 }

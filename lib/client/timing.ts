@@ -119,7 +119,8 @@ export function percentile(sorted: ArrayLike<number>, p: number): number {
 
 /**
  * Spreads `total` tokens evenly over the arrivals, for a server that packs several tokens into an event and says
- * only their sum at the end. Each arrival gets at least one; the remainder is spread as well.
+ * only their sum at the end. Each arrival gets at least one where there are
+ * as many, and the remainder is spread as well.
  */
 export function spreadTokens(arrivals: readonly Arrival[], total: number): Arrival[] {
   const share = total / arrivals.length;

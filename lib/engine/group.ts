@@ -10,11 +10,9 @@ import {
 import { pollable, PollableTokens } from "./pollable.ts";
 
 /** `engine` with its tokens handed over `size` at a time, so that one event carries several. */
-export function grouped(engine: Engine, size: number): Engine {
+export function grouped(engine: Pick<Engine, "generate">, size: number): Pick<Engine, "generate"> {
   if (size <= 1) return engine;
   return {
-    name: engine.name,
-    countTokens: (text) => engine.countTokens(text),
     generate: (request, signal, watch) => new Groups(pollable(engine.generate(request, signal, watch)), size),
   };
 }
@@ -63,7 +61,7 @@ class Groups extends PollableTokens {
     return this.#join();
   }
 
-  protected stop(): Promise<void> | void {
+  halt(): Promise<void> | void {
     this.#held = [];
     this.#apart = undefined;
     return this.#source.halt();

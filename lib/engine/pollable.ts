@@ -5,11 +5,7 @@ import { ENDED, PENDING, type Polled, type Token, type TokenSource, type Waiter 
 export abstract class PollableTokens implements TokenSource {
   abstract poll(waiter: Waiter, now?: number): Polled;
   /** Ends the tokens now and lets go of what they hold. Called again, it does nothing. */
-  protected abstract stop(): Promise<void> | void;
-
-  halt(): Promise<void> | void {
-    return this.stop();
-  }
+  abstract halt(): Promise<void> | void;
 
   get started(): Promise<void> | undefined {
     return undefined;
@@ -26,12 +22,12 @@ export abstract class PollableTokens implements TokenSource {
   }
 
   async return(): Promise<IteratorResult<Token, void>> {
-    await this.stop();
+    await this.halt();
     return { done: true, value: undefined };
   }
 
   async throw(error: unknown): Promise<IteratorResult<Token, void>> {
-    await this.stop();
+    await this.halt();
     throw error;
   }
 
@@ -40,7 +36,7 @@ export abstract class PollableTokens implements TokenSource {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
+    await this.halt();
   }
 }
 
@@ -100,7 +96,7 @@ class PolledGenerator extends PollableTokens {
     waiter?.wake();
   }
 
-  protected async stop(): Promise<void> {
+  async halt(): Promise<void> {
     // return() queues behind the pending next(): the signal, aborted before, is what ends that one.
     await this.#generator.return();
     // A step that was under way when it was stopped may have thrown, and nobody polls for that any more. That the

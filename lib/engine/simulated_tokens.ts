@@ -51,8 +51,8 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   #waiter: Waiter | undefined;
   #failure: TapError | undefined;
   #ended = false;
-  /** Some of its faults are still to come. */
-  #faulty: boolean;
+  /** Faults were asked for. */
+  readonly #faulty: boolean;
   /** A split was asked for and waits for a token with a character of several bytes. */
   #splitNext = false;
   /** Tokens produced. */
@@ -140,7 +140,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
       const now = at ?? this.#clock.now();
       if (this.#index === this.#maxTokens && !this.#heldBack(now)) {
         this.#watch.finished("length");
-        this.stop();
+        this.halt();
         return ENDED;
       }
       if (this.#options.realtime && this.#due > now) {
@@ -152,7 +152,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     }
   }
 
-  protected stop(): void {
+  halt(): void {
     this.#ended = true;
     this.#ready = undefined;
     this.#clock.cancel(this);

@@ -12,10 +12,8 @@ import {
 import { pollable, PollableTokens } from "./pollable.ts";
 
 /** `engine` ended by the request's stop strings, for engines that do not look for them themselves. */
-export function stopping(engine: Engine): Engine {
+export function stopping(engine: Pick<Engine, "generate">): Pick<Engine, "generate"> {
   return {
-    name: engine.name,
-    countTokens: (text) => engine.countTokens(text),
     generate(request, signal, watch) {
       const tokens = engine.generate(request, signal, watch);
       return request.stop?.length ? new StoppedTokens(pollable(tokens), request, watch) : tokens;
@@ -42,8 +40,9 @@ class StoppedTokens extends PollableTokens {
   /** Tokens that are not. */
   #ready: Token[] = [];
   /**
-   * The source has ended, failed, or is being ended because of a stop string, which was found before: it keeps its slot
-   * until what came before the string is handed over, as that of a generation in decode.
+   * `found`: a stop string was, and what came before it is still to be handed over; until then the source keeps its
+   * slot, as that of a generation in decode does. `ending`: the source is being ended because of it. `ended`: it ended
+   * by itself, or that is done. `error`: it failed.
    */
   #over: "no" | "found" | "ending" | "ended" | { error: unknown } = "no";
   #waiter: Waiter | undefined;
@@ -58,6 +57,10 @@ class StoppedTokens extends PollableTokens {
 
   override get started(): Promise<void> | undefined {
     return this.#source.started;
+  }
+
+  get refused(): boolean | undefined {
+    return this.#source.refused;
   }
 
   poll(waiter: Waiter, now?: number): Polled {
@@ -91,7 +94,7 @@ class StoppedTokens extends PollableTokens {
     }
   }
 
-  protected stop(): Promise<void> | void {
+  halt(): Promise<void> | void {
     this.#ready = [];
     this.#held = [];
     if (this.#over !== "ending") this.#over = "ended";

@@ -29,12 +29,13 @@ export async function collect(
   try {
     const all: Collected = { text: "", reasoning: "" };
     let taken = 0;
+    let go: (() => void) | undefined;
+    const waiter = { wake: () => go?.() };
     for (;;) {
-      const { promise: ready, resolve } = Promise.withResolvers<void>();
-      const polled = generation.poll({ wake: () => resolve() });
+      const polled = generation.poll(waiter);
       if (polled === ENDED) return all;
       if (polled === PENDING) {
-        await ready;
+        await new Promise<void>((resolve) => go = resolve);
       } else {
         all[polled.reasoning ? "reasoning" : "text"] += polled.text;
         if (all.text.length + all.reasoning.length > maxLength) {

@@ -66,7 +66,7 @@ export class Generation extends PollableTokens implements Watch {
   }
 
   /** Hands the request to the engine. What the engine refuses with is recorded and thrown on. */
-  start(engine: Engine, request: EngineRequest): this {
+  start(engine: Pick<Engine, "generate">, request: EngineRequest): this {
     try {
       this.#source = pollable(engine.generate(request, this.#controller.signal, this));
     } catch (error) {
@@ -180,7 +180,7 @@ export class Generation extends PollableTokens implements Watch {
     this.record.upstreamClosedAt = now;
   }
 
-  protected stop(): void {
+  halt(): void {
     this.abort();
   }
 

@@ -24,8 +24,6 @@ Deno.test("what only began like a stop string is handed over as the tokens it ca
 
 Deno.test("a token that cannot be part of a stop string is not held back", async () => {
   const stream = stopping({
-    name: "scripted",
-    countTokens: () => 1,
     async *generate() {
       yield { text: "a", tokens: 1 };
       await new Promise(() => {});
@@ -63,8 +61,6 @@ for (const odd of [{ wire: "malformed" as const }, { reasoning: true }]) {
 Deno.test("the engine keeps its place until what came before the stop string is handed over", async () => {
   let released = false;
   const engine = {
-    name: "scripted",
-    countTokens: () => 1,
     async *generate() {
       try {
         yield { text: "a END", tokens: 1 };

@@ -105,7 +105,7 @@ export class ScriptedTokens extends PollableTokens {
     return step;
   }
 
-  protected async stop(): Promise<void> {
+  async halt(): Promise<void> {
     this.returns++;
     this.abortedBefore ??= this.signal.aborted;
     await this.cleanup;

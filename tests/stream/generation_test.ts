@@ -131,8 +131,6 @@ Deno.test("a plain async generator that waits is ended by the signal, and its fi
   const { observer, record, generation } = loneGeneration();
   const order: string[] = [];
   generation.start({
-    name: "plain",
-    countTokens: () => 1,
     async *generate(_request, signal): AsyncGenerator<Token> {
       try {
         yield { text: "a", tokens: 1 };

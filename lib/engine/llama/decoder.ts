@@ -1,3 +1,4 @@
+import { nextRound } from "../../event_loop.ts";
 import { awake } from "./awake.ts";
 import type { LlamaContext, LlamaSampler } from "./binding.ts";
 
@@ -92,12 +93,12 @@ export class Decoder {
 
   /**
    * Lets those that have just got a token ask for the next one, or two sequences would take turns, each alone in every
-   * second decode. Most ask within some microtasks; a turn of the event loop costs a millisecond, which only a slow
-   * reader makes the others pay.
+   * second decode. Most ask within some microtasks; one whose reader is slow is waited for a round of the event loop
+   * and no longer.
    */
   async #othersAsk(): Promise<void> {
     for (let hop = 0; hop < MICROTASKS && this.#held() > this.#waiting.length; hop++) await undefined;
-    if (this.#held() > this.#waiting.length) await new Promise((turn) => setTimeout(turn, 0));
+    if (this.#held() > this.#waiting.length) await new Promise<void>(nextRound);
   }
 
   /** Takes the jobs of the next decode, each with the number of tokens it may put in. */

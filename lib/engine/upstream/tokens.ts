@@ -70,7 +70,7 @@ export class UpstreamTokens extends PollableTokens {
     this.#started.promise.catch(() => {});
     signal.addEventListener("abort", this.#leave);
     watch.prefill(clock.now());
-    if (signal.aborted) this.stop();
+    if (signal.aborted) this.halt();
     else this.#run(connect, request);
   }
 
@@ -97,12 +97,12 @@ export class UpstreamTokens extends PollableTokens {
     return PENDING;
   }
 
-  protected stop(): void {
+  halt(): void {
     this.#queue.clear();
     this.#close();
   }
 
-  readonly #leave = (): void => this.stop();
+  readonly #leave = (): void => this.halt();
 
   async #run(connect: Connect, { bytes, ourModel }: UpstreamRequest): Promise<void> {
     let doing = "";

@@ -1,13 +1,13 @@
 import { httpDate } from "./http_date.ts";
 
-const REASONS: Record<number, string> = {
+const REASONS = {
   400: "Bad Request",
   408: "Request Timeout",
   414: "URI Too Long",
   431: "Request Header Fields Too Large",
   501: "Not Implemented",
   505: "HTTP Version Not Supported",
-};
+} as const;
 
 /**
  * A request that no handler sees, because what it says cannot be trusted or is not supported; or the end of a body that
@@ -15,7 +15,7 @@ const REASONS: Record<number, string> = {
  */
 export class Refusal extends Error {
   override name = "Refusal";
-  readonly status: number;
+  readonly status: keyof typeof REASONS;
 
   constructor(status: keyof typeof REASONS, message: string) {
     super(message);

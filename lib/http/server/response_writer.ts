@@ -12,7 +12,7 @@ type Read = ReadableStreamReadResult<Uint8Array>;
 
 export interface Exchange {
   method: string;
-  /** The client is of HTTP/1.0. */
+  /** The client is of HTTP/1.0. Then `close` too: nothing but its end tells it where a body without length ends. */
   old: boolean;
   /** The connection ends with this answer. */
   close: boolean;
@@ -74,9 +74,9 @@ export class ResponseWriter {
       if (direct.attach(sender)) {
         this.#sender = sender;
         const whole = await sender.send(
-          responseHead(this.#response, old ? "close" : "chunked", close || old),
+          responseHead(this.#response, old ? "close" : "chunked", close),
         );
-        return whole && !close && !old;
+        return whole && !close;
       }
     }
     this.#reader = reader;
@@ -158,8 +158,7 @@ export class ResponseWriter {
 
   /** The head, and with it what is ready of the body. */
   async #head(framing: BodyFraming, ready?: Uint8Array): Promise<void> {
-    const close = this.#exchange.close || framing === "close";
-    const head = responseHead(this.#response, framing, close);
+    const head = responseHead(this.#response, framing, this.#exchange.close);
     await writeAll(this.#socket, ready === undefined ? head : joined([head, ready]));
   }
 }

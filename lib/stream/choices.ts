@@ -10,6 +10,11 @@ export interface ChoiceToken extends Token {
   readonly finish?: FinishReason;
 }
 
+/** From the last on: those that wait in the queue must not get the slots of those that end. */
+export function failAll(generations: readonly Generation[], error: TapError): void {
+  for (const generation of generations.toReversed()) generation.fail(error);
+}
+
 /**
  * The generations of a request for several answers (`n`), as one stream: whatever is ready, in turns. They end
  * together: when the client leaves or one fails, all stop.
@@ -54,13 +59,13 @@ export class Choices implements Waiter {
     waiter?.wake(now);
   }
 
-  // From the last on: those that wait in the queue must not get the slots of those that end.
+  /** From the last on, as in `failAll`. */
   abort(): void {
     for (const generation of this.#generations.toReversed()) generation.abort();
   }
 
   fail(error: TapError): void {
-    for (const generation of this.#generations.toReversed()) generation.fail(error);
+    failAll(this.#generations, error);
   }
 
   #pollOne(choice: number, now: number | undefined): Polled {

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { publicError, TapError } from "../../lib/errors.ts";
 import { streamBody } from "../../lib/stream/body.ts";
-import { Choices } from "../../lib/stream/choices.ts";
+import { Choices, failAll } from "../../lib/stream/choices.ts";
 import { collect, type Collected } from "../../lib/stream/collect.ts";
 import type { Format } from "../../lib/stream/format.ts";
 import type { Generation } from "../../lib/stream/generation.ts";
@@ -117,7 +117,7 @@ function beginAll(
     }
     return generations;
   } catch (error) {
-    failAll(generations, error);
+    failAll(generations, publicError(error));
     throw error;
   }
 }
@@ -155,12 +155,7 @@ async function forAll<T>(
   try {
     return (await Promise.all(generations.toReversed().map(each))).toReversed();
   } catch (error) {
-    failAll(generations, error);
+    failAll(generations, publicError(error));
     throw error;
   }
-}
-
-/** From the last on: those that wait in the queue must not get the slots of those that end. */
-function failAll(generations: Generation[], error: unknown): void {
-  for (const generation of generations.toReversed()) generation.fail(publicError(error));
 }

@@ -26,7 +26,7 @@ export function generateRoutes(deps: Deps): Hono<Env> {
           fault: params.fault,
           streamed: false,
         });
-        const { text } = await collect(generation, turn, c.req.raw.signal);
+        const [{ text }] = await collect(generation, turn, c.req.raw.signal);
         return c.json({ text, usage: generation.record.usageNow() });
       },
     )

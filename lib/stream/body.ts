@@ -3,9 +3,9 @@ import { ENDED, PENDING, type Polled, type Waiter } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
 import { type DirectBody, offerDirect, type Outlet } from "../http/outlet.ts";
 import type { SharedBytes } from "../http/shared_bytes.ts";
+import type { Source } from "./choices.ts";
 import type { Format } from "./format.ts";
 import { Gathering } from "./gathering.ts";
-import type { Generation } from "./generation.ts";
 import { type SilenceOptions, SilenceWatch, type Watched } from "./silence.ts";
 import { SplitWriter } from "./split.ts";
 import { encode, SSE_KEEP_ALIVE } from "./sse.ts";
@@ -13,9 +13,6 @@ import type { Turn } from "./turn.ts";
 
 const gathering = new Gathering();
 const { chunk } = gathering;
-
-/** What a body is made of: one generation, or several as one. */
-type Source = Pick<Generation, "poll" | "abort" | "fail">;
 
 export interface BodyOptions extends SilenceOptions {
   format: Format;

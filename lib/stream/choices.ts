@@ -1,6 +1,9 @@
 import { ENDED, type FinishReason, PENDING, type Polled, type Token, type Waiter } from "../engine/engine.ts";
 import { publicError, type TapError } from "../errors.ts";
-import type { Generation } from "./generation.ts";
+import { Generation } from "./generation.ts";
+
+/** What a reply is made of: one generation, or several as one. */
+export type Source = Pick<Generation, "poll" | "abort" | "fail">;
 
 /** A step of one of several answers to one request. */
 export interface ChoiceToken extends Token {
@@ -8,11 +11,6 @@ export interface ChoiceToken extends Token {
   readonly choice?: number;
   /** The answer ends here. Only where there are several: a single one ends with its stream. */
   readonly finish?: FinishReason;
-}
-
-/** From the last on: those that wait in the queue must not get the slots of those that end. */
-export function failAll(generations: readonly Generation[], error: TapError): void {
-  for (const generation of generations.toReversed()) generation.fail(error);
 }
 
 /**
@@ -59,13 +57,13 @@ export class Choices implements Waiter {
     waiter?.wake(now);
   }
 
-  /** From the last on, as in `failAll`. */
+  // From the last on: those that wait in the queue must not get the slots of those that end.
   abort(): void {
     for (const generation of this.#generations.toReversed()) generation.abort();
   }
 
   fail(error: TapError): void {
-    failAll(this.#generations, error);
+    Generation.failAll(this.#generations, error);
   }
 
   #pollOne(choice: number, now: number | undefined): Polled {

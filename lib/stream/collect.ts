@@ -1,6 +1,6 @@
 import { ENDED, PENDING } from "../engine/engine.ts";
 import { TapError } from "../errors.ts";
-import type { Generation } from "./generation.ts";
+import type { ChoiceToken, Source } from "./choices.ts";
 import type { Turn } from "./turn.ts";
 
 /** The longest answer that is held in memory, in UTF-16 units: an upstream may not keep to max_tokens. */
@@ -12,34 +12,43 @@ export interface Collected {
   reasoning: string;
 }
 
+export interface CollectOptions {
+  /** How many answers the source gives. */
+  answers?: number;
+  /** Longest answer, in UTF-16 units. */
+  maxLength?: number;
+}
+
 /**
- * All that a generation gives, for replies that are not streamed. `signal` is the request's: when it aborts the
- * generation stops, and what there is by then is returned (nobody is left to read it). Throws what the engine threw, and
- * `upstream_error` when the answer is longer than `maxLength`.
+ * All that a generation gives, or several as one, for replies that are not streamed: each answer in one piece. `signal`
+ * is the request's: when it aborts the source stops, and what there is by then is returned (nobody is left to read it).
+ * Throws what the engine threw, and `upstream_error` when an answer is too long.
  */
 export async function collect(
-  generation: Generation,
+  source: Source,
   turn: Turn,
   signal: AbortSignal,
-  maxLength = MAX_LENGTH,
-): Promise<Collected> {
-  const leave = () => generation.abort();
+  { answers = 1, maxLength = MAX_LENGTH }: CollectOptions = {},
+): Promise<Collected[]> {
+  const leave = () => source.abort();
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();
   try {
-    const all: Collected = { text: "", reasoning: "" };
+    const all = Array.from({ length: answers }, (): Collected => ({ text: "", reasoning: "" }));
     let taken = 0;
     let go: (() => void) | undefined;
     const waiter = { wake: () => go?.() };
     for (;;) {
-      const polled = generation.poll(waiter);
+      const polled = source.poll(waiter);
       if (polled === ENDED) return all;
       if (polled === PENDING) {
         await new Promise<void>((resolve) => go = resolve);
       } else {
-        all[polled.reasoning ? "reasoning" : "text"] += polled.text;
-        if (all.text.length + all.reasoning.length > maxLength) {
-          generation.fail(
+        const { text, reasoning, choice = 0 }: ChoiceToken = polled;
+        const answer = all[choice];
+        answer[reasoning ? "reasoning" : "text"] += text;
+        if (answer.text.length + answer.reasoning.length > maxLength) {
+          source.fail(
             new TapError("upstream_error", `The answer: wanted at most ${maxLength} characters, got more.`),
           );
         }

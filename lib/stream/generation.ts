@@ -13,22 +13,10 @@ import {
 } from "../engine/engine.ts";
 import type { Clock } from "../engine/pacer.ts";
 import { pollable, PollableTokens } from "../engine/pollable.ts";
-import type { GenerationRecord } from "./record.ts";
+import type { GenerationObserver, GenerationRecord } from "./record.ts";
 
 /** Tokens that are drained in one turn of the event loop when disconnects are ignored. */
 const DRAINED_AT_ONCE = 256;
-
-/** What a generation tells its ledger. */
-export interface GenerationObserver {
-  /** `tokens` more were produced, whatever becomes of them; times are the clock's milliseconds. */
-  produced(record: GenerationRecord, tokens: number, planned: number, now: number): void;
-  /** `tokens` of them were handed to the reader. */
-  handed(record: GenerationRecord, tokens: number, now: number): void;
-  /** The record is final. Called exactly once. */
-  ended(record: GenerationRecord): void;
-  /** Something threw that nobody waits for. Must not throw. */
-  unexpected(record: GenerationRecord, error: unknown): void;
-}
 
 /**
  * One request's life: queued → prefill → decode → exactly one outcome.
@@ -95,8 +83,9 @@ export class Generation extends PollableTokens implements Watch {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
-    // Another one's end may have admitted this one since that time was read.
-    const at = this.record.firstTokenAt === null ? undefined : now;
+    // A time from before its first token was read before another one's end admitted it: no token is from before another.
+    const { firstTokenAt } = this.record;
+    const at = firstTokenAt !== null && now !== undefined && now >= firstTokenAt ? now : undefined;
     let polled: Polled;
     try {
       polled = this.#source.poll(waiter, at);
@@ -133,23 +122,34 @@ export class Generation extends PollableTokens implements Watch {
     else this.#stopSource("aborted");
   }
 
-  /** Ends a running generation from outside, e.g. at shutdown; its reader is told `error`. */
-  fail(error: TapError): void {
-    if (this.record.outcome !== "running") return;
-    if (this.#stopping) {
-      // It goes on for nobody.
-      if (this.#draining) this.#stopSource("aborted");
-      return;
+  /**
+   * Ends running generations from outside, e.g. at shutdown; their readers are told `error`. All are doomed before the
+   * first lets go of its slot, and those that came last let go first: none gets the slot of another.
+   */
+  static failAll(generations: readonly Generation[], error: TapError): void {
+    const doomed = generations.filter((each) => each.#doom(error));
+    for (const each of doomed.toReversed()) {
+      each.#stopSource(each.#draining ? "aborted" : "failed", each.#failure);
     }
+  }
+
+  fail(error: TapError): void {
+    Generation.failAll([this], error);
+  }
+
+  /** Nothing it has is handed over any more. False when it has ended or is ending, but for one that goes on for nobody. */
+  #doom(error: TapError): boolean {
+    if (this.record.outcome !== "running") return false;
+    if (this.#stopping) return this.#draining;
     this.#stopping = true;
     this.#failure = error;
-    this.#stopSource("failed", error);
+    return true;
   }
 
   prefetch(): number {
-    const { delivered, lastTime, arrivedAt } = this.record;
+    const { delivered, lastTime, arrivedAt, firstTokenAt } = this.record;
     return (this.#stopping ? 1 : 0) ^ (this.#controller === undefined ? 1 : 0) ^ delivered ^ lastTime ^
-      (arrivedAt > 0 ? 1 : 0);
+      (arrivedAt > 0 ? 1 : 0) ^ (firstTokenAt !== null && firstTokenAt > 0 ? 1 : 0);
   }
 
   prefill(now: number): void {

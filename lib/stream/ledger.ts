@@ -1,5 +1,5 @@
-import { Generation, type GenerationObserver } from "./generation.ts";
-import { GenerationRecord, type Outcome } from "./record.ts";
+import { Generation } from "./generation.ts";
+import { type GenerationObserver, GenerationRecord, type Outcome } from "./record.ts";
 import type { Clock } from "../engine/pacer.ts";
 import type { TapError } from "../errors.ts";
 import { type TokenTime, TokenTimes } from "./token_times.ts";
@@ -96,10 +96,7 @@ export class Ledger implements GenerationObserver {
 
   /** Ends everything that runs; each reader is told `error`. */
   failAll(error: TapError): void {
-    const running = [...this.#running];
-    // Those that wait first: they must not get the slots of those that end.
-    for (const [{ phase }, generation] of running) if (phase === "queued") generation.fail(error);
-    for (const [, generation] of running) generation.fail(error);
+    Generation.failAll([...this.#running.values()], error);
   }
 
   /** Newest first. */

@@ -76,6 +76,18 @@ export class GenerationRecord implements Timed {
   }
 }
 
+/** What a generation tells its ledger. */
+export interface GenerationObserver {
+  /** `tokens` more were produced, whatever becomes of them; times are the clock's milliseconds. */
+  produced(record: GenerationRecord, tokens: number, planned: number, now: number): void;
+  /** `tokens` of them were handed to the reader. */
+  handed(record: GenerationRecord, tokens: number, now: number): void;
+  /** The record is final. Called exactly once. */
+  ended(record: GenerationRecord): void;
+  /** Something threw that nobody waits for. Must not throw. */
+  unexpected(record: GenerationRecord, error: unknown): void;
+}
+
 function round(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
 import { publicError, TapError } from "../../lib/errors.ts";
 import { streamBody } from "../../lib/stream/body.ts";
-import { Choices, failAll } from "../../lib/stream/choices.ts";
+import { Choices } from "../../lib/stream/choices.ts";
 import { collect, type Collected } from "../../lib/stream/collect.ts";
 import type { Format } from "../../lib/stream/format.ts";
-import type { Generation } from "../../lib/stream/generation.ts";
+import { Generation } from "../../lib/stream/generation.ts";
 import type { OpenAIStream } from "../../lib/stream/openai_chunks.ts";
 import { openaiUsage } from "../../lib/stream/openai_usage.ts";
 import { SSE_HEADERS } from "../../lib/stream/sse.ts";
@@ -52,9 +52,11 @@ export async function answer(
   const id = form.idPrefix + c.get("requestId");
   const created = Math.floor(Date.now() / 1000);
 
+  const source = generations.length === 1 ? generations[0] : new Choices(generations);
+
   if (params.stream) {
-    await forAll(generations, (generation) => headReady(c, generation));
-    const body = streamBody(generations.length === 1 ? generations[0] : new Choices(generations), {
+    await allReady(c, generations);
+    const body = streamBody(source, {
       format: form.stream({
         id,
         created,
@@ -72,7 +74,7 @@ export async function answer(
   }
 
   const { signal } = c.req.raw;
-  const answers = await forAll(generations, (generation) => collect(generation, turn, signal));
+  const answers = await collect(source, turn, signal, { answers: generations.length });
   const choices = answers.map((all, index) => ({
     ...form.choice(index, all),
     logprobs: null,
@@ -117,7 +119,7 @@ function beginAll(
     }
     return generations;
   } catch (error) {
-    failAll(generations, publicError(error));
+    Generation.failAll(generations, publicError(error));
     throw error;
   }
 }
@@ -147,15 +149,12 @@ function seedOf({ engine, settings }: Deps, seed: number | null | undefined, cho
   return choice === 0 || engine.remote ? undefined : settings.seed + choice;
 }
 
-/** Begun from the last on, so that a client that leaves ends them in that order, see `failAll`. */
-async function forAll<T>(
-  generations: Generation[],
-  each: (generation: Generation) => Promise<T>,
-): Promise<T[]> {
+/** Begun from the last on, so that a client that leaves ends them in that order; what refuses one of them ends all. */
+async function allReady(c: Context<Env>, generations: Generation[]): Promise<void> {
   try {
-    return (await Promise.all(generations.toReversed().map(each))).toReversed();
+    await Promise.all(generations.toReversed().map((generation) => headReady(c, generation)));
   } catch (error) {
-    failAll(generations, publicError(error));
+    Generation.failAll(generations, publicError(error));
     throw error;
   }
 }

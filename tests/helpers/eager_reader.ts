@@ -14,10 +14,10 @@ export class EagerReader implements Waiter {
   readonly at: number[] = [];
   ended = false;
   error: unknown;
-  readonly #source: TokenSource;
+  readonly #source: Pick<TokenSource, "poll">;
   readonly #clock: Clock;
 
-  constructor(source: TokenSource, clock: Clock) {
+  constructor(source: Pick<TokenSource, "poll">, clock: Clock) {
     this.#source = source;
     this.#clock = clock;
     this.wake();

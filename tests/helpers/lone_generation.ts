@@ -1,5 +1,5 @@
-import { Generation, type GenerationObserver } from "../../lib/stream/generation.ts";
-import { GenerationRecord } from "../../lib/stream/record.ts";
+import { Generation } from "../../lib/stream/generation.ts";
+import { type GenerationObserver, GenerationRecord } from "../../lib/stream/record.ts";
 import { EagerReader } from "./eager_reader.ts";
 import { ManualClock } from "./manual_clock.ts";
 import { REQUEST, ScriptedEngine } from "./scripted_engine.ts";

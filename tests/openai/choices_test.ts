@@ -131,6 +131,24 @@ Deno.test("more answers than slots and queue can ever hold are a 400, not a 429 
   assertEquals((await postJson(service.url + CHAT, { messages, n: 3, max_tokens: 1 })).status, 200);
 });
 
+for (const stream of [true, false]) {
+  Deno.test(`an answer that waits while another fails makes no token: stream ${stream}`, async () => {
+    await using service = startService({ settings: { maxNumSeqs: 1, realtime: false } });
+    const response = await fetch(`${service.url}${CHAT}?fault=error@500`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ messages, n: 2, max_tokens: 8000, stream }),
+    });
+    await response.text();
+    assertEquals(response.status, stream ? 200 : 500);
+    await until("two outcomes", () => service.ended.length === 2);
+    assertEquals(
+      service.ended.map(({ outcome, generated }) => [outcome, generated]).toSorted(),
+      [["failed", 0], ["failed", 500]],
+    );
+  });
+}
+
 Deno.test("an error in one of several answers ends the stream and all of them", async () => {
   await using service = startService();
   using client = await RawClient.open(service.port);

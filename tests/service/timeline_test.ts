@@ -34,6 +34,48 @@ function checkTimes(tokens: Times[]) {
   });
 }
 
+/** What is true of every token also where nothing is waited for, and plans are in the model's own time. */
+function checkOrder(id: string, tokens: Times[]) {
+  let latest = { actual: 0, handed: 0 };
+  for (const { actual_us: actual, handed_us } of tokens) {
+    const handed = handed_us ?? Infinity;
+    assert(
+      actual >= latest.actual && handed >= latest.handed && handed >= actual,
+      `${id}: ${JSON.stringify(tokens)}`,
+    );
+    latest = { actual, handed };
+  }
+}
+
+for (const realtime of [true, false]) {
+  Deno.test(`truth: no token is from before the one before it, nor handed over before it was: realtime ${realtime}`, async () => {
+    await using service = startService({ settings: { realtime, maxNumSeqs: 2 } });
+    const quick = { max_tokens: 8, ttft_ms: 0, itl_ms: 0 };
+    const kinds = [
+      {},
+      { tokens_per_event: 3 },
+      { fault: "malformed@0" },
+      { stop: ["server"] },
+      { n: 2, stop: ["reader server"], tokens_per_event: 3 },
+    ];
+    const ids = Array.from({ length: 100 }, (_, i) => `order-${i}`);
+    await Promise.all(ids.map(async (id, i) => {
+      const response = await fetch(`${service.url}/v1/completions`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-Request-Id": id },
+        body: JSON.stringify({ prompt: "hello", stream: true, ...quick, ...kinds[i % kinds.length] }),
+      });
+      await response.text();
+    }));
+    for (const { id, generated } of service.ended) {
+      const { tokens } = await recordOf(service, id);
+      assertEquals(tokens.length, generated);
+      checkOrder(id, tokens);
+    }
+    assertGreaterOrEqual(service.ended.length, 100);
+  });
+}
+
 Deno.test("truth: of an answer that is longer than what is kept it is told how much is missing", async () => {
   await using service = startService({ settings: { interTokenLatency: 0, maxModelLen: 100_000 } });
   const { tokens, tokens_omitted, generated } = await streamed(service, "long", "max_tokens=17000");

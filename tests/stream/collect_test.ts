@@ -14,7 +14,12 @@ function setUp(maxLength?: number) {
   const engine = new ScriptedEngine(clock);
   const generation = new Ledger({ clock }).open(opening).start(engine, REQUEST);
   const leaving = new AbortController();
-  const collecting = collect(generation, new Turn(), leaving.signal, maxLength);
+  const collecting = collect(
+    generation,
+    new Turn(),
+    leaving.signal,
+    maxLength === undefined ? {} : { maxLength },
+  );
   return { tokens: engine.tokens, record: generation.record, leaving, collecting };
 }
 
@@ -24,7 +29,7 @@ Deno.test("the text is all tokens joined, what was thought apart from it", async
   await settle();
   tokens.give(" b", "\n");
   tokens.end();
-  assertEquals(await collecting, { text: "a b\n", reasoning: "hm" });
+  assertEquals(await collecting, [{ text: "a b\n", reasoning: "hm" }]);
   assertEquals([record.outcome, record.delivered], ["completed", 4]);
 });
 
@@ -33,7 +38,7 @@ Deno.test("when the client leaves the generation stops, also while the engine is
   tokens.give("a");
   await settle();
   leaving.abort();
-  assertEquals((await collecting).text, "a");
+  assertEquals((await collecting)[0].text, "a");
   assertEquals([record.outcome, tokens.abortedBefore, tokens.returns], ["aborted", true, 1]);
 });
 

@@ -1,6 +1,7 @@
 import { assertEquals, assertLess, assertStrictEquals } from "@std/assert";
 import { draw } from "../../lib/engine/hash.ts";
 import { TapError } from "../../lib/errors.ts";
+import { Choices } from "../../lib/stream/choices.ts";
 import { Ledger, type LedgerOptions, type Opening } from "../../lib/stream/ledger.ts";
 import type { GenerationRecord } from "../../lib/stream/record.ts";
 import { EagerReader } from "../helpers/eager_reader.ts";
@@ -194,6 +195,28 @@ Deno.test("failAll lets none that waits into the slots of those that end", () =>
     { record: { outcome, phase, admittedAt } },
   ) => [outcome, phase, admittedAt !== null]);
   assertEquals(ends, begun.map((_, i) => i < 2 ? ["failed", "prefill", true] : ["failed", "queued", false]));
+});
+
+Deno.test("failAll lets none that waits into the slot of an answer that ends with another", () => {
+  const { clock, engine } = simulation({ maxNumSeqs: 1, timeToFirstToken: 0 });
+  const ledger = new Ledger({ clock });
+  const begun = ["a", "a-1", "b"].map((id) => {
+    const opening = { id, route: "/", streamed: true, model: "m", requested: 9, promptTokens: 1 };
+    return ledger.open(opening).start(engine, {
+      ...REQUEST,
+      itlMs: 0,
+      ...id === "a" ? { fault: "stall@1" } : {},
+    });
+  });
+  const [one, two, other] = begun;
+  const readers = [new Choices([one, two]), other].map((source) => new EagerReader(source, clock));
+  ledger.failAll(new TapError("shutting_down", "bye"));
+  assertEquals(begun.map(({ record }) => record.error), Array(3).fill("shutting_down"));
+  assertEquals([two, other].map(({ record }) => [record.generated, record.admittedAt]), [[0, null], [
+    0,
+    null,
+  ]]);
+  assertEquals(readers.map(({ error }) => (error as TapError).code), Array(2).fill("shutting_down"));
 });
 
 Deno.test("a ledger told to ignore disconnects lets its engines run on", async () => {

@@ -3,7 +3,7 @@ import { ConfigError, type Settings } from "./lib/config.ts";
 import type { Engine } from "./lib/engine/engine.ts";
 import { type Clock, Pacer } from "./lib/engine/pacer.ts";
 import { SimulatedEngine } from "./lib/engine/simulated.ts";
-import { quote, TapError } from "./lib/errors.ts";
+import { quote, shuttingDown } from "./lib/errors.ts";
 import { HttpServer } from "./lib/http/server/http_server.ts";
 import { lineWriter } from "./lib/lines.ts";
 import { atOrigin, readSettings, settingsHelp, strangeVariables } from "./lib/read_settings.ts";
@@ -137,7 +137,7 @@ async function serve(settings: Settings): Promise<void> {
     }
     log(shutdownLine(ledger.running, settings.shutdownGrace, settings.logFormat, new Date()));
     setTimeout(() => {
-      ledger.failAll(new TapError("shutting_down", "The server is shutting down."));
+      ledger.failAll(shuttingDown());
       setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
     }, settings.shutdownGrace);
   }

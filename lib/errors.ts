@@ -89,29 +89,16 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_STATUS, code);
 }
 
-/** The code that fits a bare HTTP status (400–599), as a fault asks for one. */
+/** The code that fits a bare HTTP status (400–599), as a fault asks for one: the first that has it. */
 export function codeOfStatus(status: number): ErrorCode {
-  switch (status) {
-    case 401:
-      return "unauthorized";
-    case 403:
-      return "forbidden";
-    case 404:
-      return "not_found";
-    case 408:
-      return "timeout";
-    case 413:
-      return "too_large";
-    case 429:
-      return "rate_limit";
-    case 502:
-      return "upstream_error";
-    case 503:
-      return "overloaded";
-    case 504:
-      return "upstream_timeout";
-  }
-  return status < 500 ? "invalid_request" : "internal";
+  const codes = Object.keys(ERROR_STATUS) as ErrorCode[];
+  return codes.find((code) => ERROR_STATUS[code] === status) ??
+    (status < 500 ? "invalid_request" : "internal");
+}
+
+/** What requests are refused with, and generations ended, while the server shuts down. */
+export function shuttingDown(): TapError {
+  return new TapError("shutting_down", "The server is shutting down.", { retryAfter: 1 });
 }
 
 /** A value from outside, shortened and stripped of control characters so that a message or log may quote it. */

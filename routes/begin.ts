@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { TapError } from "../lib/errors.ts";
+import { shuttingDown, TapError } from "../lib/errors.ts";
 import { checkFaults } from "../lib/engine/faults.ts";
 import { grouped } from "../lib/engine/group.ts";
 import { stopping } from "../lib/engine/stop.ts";
@@ -29,18 +29,20 @@ export type Wanted =
     choice?: number;
   };
 
+/** What a generation begins with, beside what was wanted. */
+type Checked = Pick<EngineRequest, "fault" | "maxTokens" | "promptTokens">;
+
 /**
- * Begins the generation a request asks for: checks that the service takes requests and that the prompt fits, opens
- * its record and hands it to the engine. Throws what is wrong with it as a real status.
+ * Checks that the service takes requests and that this one can be begun: that its prompt fits, and its fault is one.
+ * Throws what is wrong with it as a real status.
  */
-export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
-  const { engine, ledger, settings } = deps;
-  const { tokensPerEvent = 1, countedTexts = [wanted.prompt], choice = 0, ...rest } = wanted;
-  const { streamed, defaultMaxTokens, ...asked } = rest;
-  if (deps.draining()) throw new TapError("shutting_down", "The server is shutting down.", { retryAfter: 1 });
-  const fault = c.req.raw.headers.get("x-tokentap-fault") ?? asked.fault ?? c.req.query("fault");
+export function check(c: Context<Env>, deps: Deps, wanted: Wanted): Checked {
+  const { engine, settings } = deps;
+  const { countedTexts = [wanted.prompt], streamed, defaultMaxTokens } = wanted;
+  if (deps.draining()) throw shuttingDown();
+  const fault = c.req.raw.headers.get("x-tokentap-fault") ?? wanted.fault ?? c.req.query("fault");
   if (!engine.simulates) {
-    for (const [name, value] of Object.entries({ fault, ttft_ms: asked.ttftMs, itl_ms: asked.itlMs })) {
+    for (const [name, value] of Object.entries({ fault, ttft_ms: wanted.ttftMs, itl_ms: wanted.itlMs })) {
       if (value === undefined) continue;
       throw new TapError("invalid_request", `${name} is possible with the simulated engine only.`, {
         param: name,
@@ -52,21 +54,32 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
   const promptTokens = countedTexts.reduce((sum, text) => sum + engine.countTokens(text), 0);
   const limit = Math.min(settings.maxModelLen, engine.contextLength ?? Infinity);
   const most = defaultMaxTokens ?? (engine.simulates ? DEFAULT_MAX_TOKENS : Infinity);
-  const maxTokens = asked.maxTokens ?? Math.max(1, Math.min(most, limit - promptTokens));
+  const maxTokens = wanted.maxTokens ?? Math.max(1, Math.min(most, limit - promptTokens));
   if (promptTokens + maxTokens > limit) {
     throw new TapError(
       "context_length",
       `Prompt and max_tokens together: wanted at most ${limit} tokens, got ${promptTokens} + ${maxTokens}.`,
-      { param: asked.messages === undefined ? "prompt" : "messages" },
+      { param: wanted.messages === undefined ? "prompt" : "messages" },
     );
   }
-  if (asked.minTokens !== undefined && asked.minTokens > maxTokens) {
+  if (wanted.minTokens !== undefined && wanted.minTokens > maxTokens) {
     throw new TapError(
       "invalid_request",
-      `min_tokens: wanted at most max_tokens (${maxTokens}), got ${asked.minTokens}.`,
+      `min_tokens: wanted at most max_tokens (${maxTokens}), got ${wanted.minTokens}.`,
       { param: "min_tokens" },
     );
   }
+  return { fault, maxTokens, promptTokens };
+}
+
+/**
+ * Begins the generation a request asks for: checks it, opens its record and hands it to the engine. Throws what is wrong
+ * with it as a real status.
+ */
+export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
+  const { engine, ledger } = deps;
+  const checked = check(c, deps, wanted);
+  const { tokensPerEvent = 1, choice = 0, streamed, defaultMaxTokens, countedTexts: _, ...asked } = wanted;
   const id = choice === 0 ? c.get("requestId") : `${c.get("requestId")}-${choice}`;
   c.set("begun", true);
   const generation = ledger.open({
@@ -74,17 +87,15 @@ export function begin(c: Context<Env>, deps: Deps, wanted: Wanted): Generation {
     route: c.req.path,
     streamed,
     model: servedModel(deps, asked.model),
-    requested: maxTokens,
-    promptTokens,
+    requested: checked.maxTokens,
+    promptTokens: checked.promptTokens,
   });
   const stopped = engine.remote ? engine : stopping(engine);
   return generation.start(grouped(stopped, tokensPerEvent), {
     ...asked,
-    maxTokens,
+    ...checked,
     openEnded: asked.maxTokens === undefined && defaultMaxTokens === undefined,
     id,
     key: c.get("clientId"),
-    promptTokens,
-    fault,
   });
 }

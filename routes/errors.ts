@@ -45,7 +45,9 @@ export const notFound: NotFoundHandler<Env> = (c) =>
 
 /** Registered behind a path's handlers: the path exists, the method does not. */
 export function onlyMethods(...methods: string[]): MiddlewareHandler<Env> {
-  const allow = [...methods, "OPTIONS"].join(", ");
+  // hono answers HEAD by the handler of GET.
+  const allow = [...methods.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]), "OPTIONS"]
+    .join(", ");
   return (c: Context<Env>) => {
     if (c.req.method === "OPTIONS") {
       return Promise.resolve(new Response(null, { status: 204, headers: { Allow: allow } }));

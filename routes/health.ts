@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { TapError } from "../lib/errors.ts";
+import { shuttingDown } from "../lib/errors.ts";
 import type { Deps, Env } from "./deps.ts";
 import { onlyMethods } from "./errors.ts";
 
@@ -7,7 +7,7 @@ import { onlyMethods } from "./errors.ts";
 export function healthRoutes({ engine, ledger, draining }: Deps): Hono<Env> {
   return new Hono<Env>()
     .get("/health", (c) => {
-      if (draining()) throw new TapError("shutting_down", "The server is shutting down.");
+      if (draining()) throw shuttingDown();
       return c.json({ status: "ok", engine: engine.name, running: ledger.running });
     })
     .all("/health", onlyMethods("GET"));

@@ -1,9 +1,10 @@
 import { type Context, Hono } from "hono";
+import { parseFaults, refusalOf } from "../lib/engine/faults.ts";
 import { streamBody } from "../lib/stream/body.ts";
 import { plainFormat } from "../lib/stream/plain.ts";
 import { SSE_HEADERS } from "../lib/stream/sse.ts";
 import type { Deps, Env } from "./deps.ts";
-import { begin } from "./begin.ts";
+import { begin, check, type Wanted } from "./begin.ts";
 import { onlyMethods } from "./errors.ts";
 import { headReady } from "./head_ready.ts";
 import { jsonBody } from "./json_body.ts";
@@ -16,7 +17,7 @@ export function streamRoutes(deps: Deps): Hono<Env> {
   const { settings, clock, turn } = deps;
 
   const stream = async (c: Context<Env>, params: StreamParams) => {
-    const generation = begin(c, deps, {
+    const wanted: Wanted = {
       prompt: params.prompt,
       maxTokens: params.max_tokens,
       defaultMaxTokens: DEFAULT_MAX_TOKENS,
@@ -25,7 +26,15 @@ export function streamRoutes(deps: Deps): Hono<Env> {
       fault: params.fault,
       tokensPerEvent: params.tokens_per_event,
       streamed: true,
-    });
+    };
+    // hono answers HEAD by the handler of GET. It gets the head a GET would have, and starts no generation.
+    if (c.req.method === "HEAD") {
+      const { fault } = check(c, deps, wanted);
+      const refusal = fault === undefined ? undefined : refusalOf(parseFaults(fault));
+      if (refusal !== undefined) throw refusal.error;
+      return new Response(null, { headers: SSE_HEADERS });
+    }
+    const generation = begin(c, deps, wanted);
     await headReady(c, generation);
     const body = streamBody(generation, {
       format: plainFormat,

@@ -10,6 +10,8 @@ export interface Token {
   readonly reasoning?: boolean;
   /** Its number in a vocabulary, the one of this process: the same number is the same text, and one token. */
   readonly id?: number;
+  /** A fault asked for: a silence follows, before which all that came is to be handed over. */
+  readonly pause?: boolean;
   /** A fault asked for: this event is to be written wrongly on purpose. */
   readonly wire?: "malformed" | "split";
 }

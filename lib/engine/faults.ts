@@ -1,4 +1,12 @@
-import { codeOfStatus, ERROR_STATUS, type ErrorCode, isErrorCode, quote, TapError } from "../errors.ts";
+import {
+  codeOfStatus,
+  ERROR_STATUS,
+  type ErrorCode,
+  isErrorCode,
+  quote,
+  TapError,
+  type TapErrorOptions,
+} from "../errors.ts";
 
 /** A fault to inject, exact and without chance. `at` counts tokens before it: 0 is before the first. */
 export type Fault =
@@ -21,8 +29,14 @@ const FAULT_FORMS: Record<FaultKind, string> = {
   status: "status:CODE",
 };
 
-/** Longest silence that can be asked for; also what `stall@N` without a time means. */
+/** What `stall@N` without a time means. */
 const STALL_MS = 3_600_000;
+
+/** Longest silence that can be asked for: a day. */
+const MAX_SILENCE_MS = 86_400_000;
+
+/** Beyond any answer. */
+const MAX_AT = 9_999_999;
 
 const MAX_FAULTS = 8;
 
@@ -42,9 +56,10 @@ function refuse(wanted: string, came: string): never {
   throw new TapError("invalid_request", `fault: wanted ${wanted}, got ${quote(came)}.`, { param: "fault" });
 }
 
-function count(text: string | undefined, form: string, came: string): number {
-  if (text === undefined || !/^\d{1,7}$/.test(text)) refuse(form, came);
-  return Number(text);
+function whole(text: string | undefined, what: string, most: number, kind: FaultKind, came: string): number {
+  const value = text !== undefined && /^\d+$/.test(text) ? Number(text) : NaN;
+  if (value <= most) return value;
+  refuse(`${FAULT_FORMS[kind]}, ${what} a whole number up to ${most}`, came);
 }
 
 /**
@@ -66,11 +81,12 @@ function parseFault(came: string): Fault {
   const [, , where, argument] = match;
   const form = FAULT_FORMS[kind];
   if (kind === "status") {
-    const status = count(where === undefined ? argument : undefined, form, came);
-    if (status < 400 || status > 599) refuse("status:CODE with a CODE from 400 to 599", came);
-    return { kind, at: 0, status };
+    if (where !== undefined || !/^[45]\d\d$/.test(argument ?? "")) {
+      refuse(`${form} with a CODE from 400 to 599`, came);
+    }
+    return { kind, at: 0, status: Number(argument) };
   }
-  const at = count(where, form, came);
+  const at = whole(where, "N", MAX_AT, kind, came);
   switch (kind) {
     case "error": {
       const code = argument ?? "internal";
@@ -78,13 +94,10 @@ function parseFault(came: string): Fault {
       return { kind, at, code };
     }
     case "stall":
-      return {
-        kind,
-        at,
-        ms: argument === undefined ? STALL_MS : Math.min(STALL_MS, count(argument, form, came)),
-      };
-    case "slow":
-      return { kind, at, ms: Math.min(STALL_MS, count(argument, form, came)) };
+    case "slow": {
+      const endless = kind === "stall" && argument === undefined;
+      return { kind, at, ms: endless ? STALL_MS : whole(argument, "ms", MAX_SILENCE_MS, kind, came) };
+    }
     default:
       if (argument !== undefined) refuse(form, came);
       return { kind, at };
@@ -102,22 +115,40 @@ export function checkFaults(text: string, streamed: boolean): void {
   }
 }
 
+/** Kinds that are a silence before token N, and before whatever else was asked for there. */
+export function isSilence(kind: FaultKind): kind is "stall" | "slow" {
+  return kind === "stall" || kind === "slow";
+}
+
+/** Milliseconds of silence asked for before the token at `index`. */
+export function silenceAt(faults: readonly Fault[], index: number): number {
+  return faults.reduce((ms, fault) => "ms" in fault && fault.at === index ? ms + fault.ms : ms, 0);
+}
+
+/**
+ * What a request is refused with before it starts, and after how much silence. Undefined when nothing refuses it, or
+ * something else is to happen to its stream first: then the refusal is an error event.
+ */
+export function refusalOf(faults: readonly Fault[]): { error: TapError; afterMs: number } | undefined {
+  const first = faults.find(({ at, kind }) => at === 0 && kind !== "split" && !isSilence(kind));
+  if (first?.kind !== "status" && first?.kind !== "error") return undefined;
+  const error = first.kind === "status" ? statusFault(first.status) : injectedError(first);
+  return { error, afterMs: silenceAt(faults, 0) };
+}
+
 /** What `status:CODE` refuses with. */
 export function statusFault(status: number): TapError {
-  return new TapError(codeOfStatus(status), `The fault status:${status} was asked for.`, {
-    status,
-    retryAfter: retryAfter(status),
-  });
+  const code = codeOfStatus(status);
+  return new TapError(code, `The fault status:${status} was asked for.`, { status, ...told(status) });
 }
 
 /** What `error@N[:code]` fails with. */
-export function injectedError(fault: Fault & { kind: "error" }): TapError {
-  return new TapError(fault.code, `The fault error@${fault.at} was asked for.`, {
-    retryAfter: retryAfter(ERROR_STATUS[fault.code]),
-  });
+export function injectedError({ code, at }: Fault & { kind: "error" }): TapError {
+  return new TapError(code, `The fault error@${at} was asked for.`, told(ERROR_STATUS[code]));
 }
 
-/** Seconds, where the real refusal would tell them too. */
-function retryAfter(status: number): number | undefined {
-  return status === 429 || status === 503 ? 1 : undefined;
+/** What a real refusal with this status tells besides: the seconds to wait, or the methods there are. */
+function told(status: number): TapErrorOptions {
+  if (status === 429 || status === 503) return { retryAfter: 1 };
+  return status === 405 ? { allow: "OPTIONS" } : {};
 }

@@ -57,6 +57,7 @@ class Groups extends PollableTokens {
       }
       if (polled.wire === "malformed") return polled;
       this.#held.push(polled);
+      if (polled.pause) break;
     }
     return this.#join();
   }

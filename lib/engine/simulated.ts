@@ -1,6 +1,7 @@
 import { Batch } from "./batch.ts";
-import type { Engine, EngineRequest, Watch } from "./engine.ts";
-import { injectedError, parseFaults, statusFault } from "./faults.ts";
+import type { Engine, EngineRequest, TokenSource, Watch } from "./engine.ts";
+import { parseFaults, refusalOf } from "./faults.ts";
+import { LateRefusal } from "./late_refusal.ts";
 import type { Clock } from "./pacer.ts";
 import { type SimulatedOptions, SimulatedTokens } from "./simulated_tokens.ts";
 import { countPieces } from "./vocabulary.ts";
@@ -23,12 +24,13 @@ export class SimulatedEngine implements Engine {
     return countPieces(text);
   }
 
-  /** Throws `rate_limit` when the queue is full, `invalid_request` for an unknown fault, and what `status:` asks for. */
-  generate(request: EngineRequest, _signal: AbortSignal, watch: Watch): SimulatedTokens {
+  /** Throws `rate_limit` when the queue is full, `invalid_request` for an unknown fault, and the refusal a fault asks for. */
+  generate(request: EngineRequest, _signal: AbortSignal, watch: Watch): TokenSource {
     const faults = request.fault === undefined ? [] : parseFaults(request.fault);
-    for (const fault of faults) {
-      if (fault.kind === "status") throw statusFault(fault.status);
-      if (fault.kind === "error" && fault.at === 0) throw injectedError(fault);
+    const refusal = refusalOf(faults);
+    if (refusal !== undefined) {
+      if (refusal.afterMs === 0 || !this.#options.realtime) throw refusal.error;
+      return new LateRefusal(refusal.error, refusal.afterMs, this.#clock);
     }
     return new SimulatedTokens(this.#options, this.#clock, this.#batch, request, watch, faults);
   }

@@ -9,7 +9,7 @@ import {
   type Waiter,
   type Watch,
 } from "./engine.ts";
-import { CutStream, type Fault, injectedError } from "./faults.ts";
+import { CutStream, type Fault, injectedError, isSilence, silenceAt, statusFault } from "./faults.ts";
 import { logNormal, PURPOSE, seedOf } from "./hash.ts";
 import type { Clock, Task } from "./pacer.ts";
 import { PollableTokens } from "./pollable.ts";
@@ -53,7 +53,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   #ended = false;
   /** Faults were asked for. */
   readonly #faulty: boolean;
-  /** A split was asked for and waits for a token with a character of several bytes. */
+  /** A split was asked for and waits for a token with a character of several bytes, or the last one. */
   #splitNext = false;
   /** Tokens produced. */
   #index = 0;
@@ -175,12 +175,20 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     if (this.#options.realtime && now - planned > MAX_LAG_MS) this.#due = now;
     this.#due += this.#gapMs() + this.#faultDelay();
     this.#watch.produced(1, planned, now);
-    if (this.#splitNext && token.text.length !== new TextEncoder().encode(token.text).length) {
-      this.#splitNext = false;
-      this.#ready = { text: token.text, tokens: 1, wire: "split" };
-    } else {
-      this.#ready = token;
-    }
+    this.#ready = this.#faulty ? this.#marked(token) : token;
+  }
+
+  /** The token as its faults want it handed over. */
+  #marked({ text, tokens }: Token): Token {
+    const wide = text.length !== new TextEncoder().encode(text).length;
+    const split = this.#splitNext && (wide || this.#index === this.#maxTokens);
+    if (split) this.#splitNext = false;
+    return {
+      text,
+      tokens,
+      ...(split ? { wire: "split" as const } : {}),
+      ...(this.#faultDelay() > 0 ? { pause: true } : {}),
+    };
   }
 
   #gapMs(): number {
@@ -193,19 +201,14 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
 
   /** Silence asked for before the token at `#index`. */
   #faultDelay(): number {
-    if (!this.#faulty) return 0;
-    let ms = 0;
-    for (const fault of this.#faults) {
-      if ((fault.kind === "stall" || fault.kind === "slow") && fault.at === this.#index) ms += fault.ms;
-    }
-    return ms;
+    return this.#faulty ? silenceAt(this.#faults, this.#index) : 0;
   }
 
   /** All tokens are made: whether a fault stands between the last one and the end. */
   #heldBack(now: number): boolean {
     return this.#faulty && this.#faults.some(({ at, kind }) => {
       if (at !== this.#index || kind === "split") return false;
-      return kind === "stall" || kind === "slow" ? this.#options.realtime && this.#due > now : true;
+      return isSilence(kind) ? this.#options.realtime && this.#due > now : true;
     });
   }
 
@@ -213,11 +216,14 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
   #injected(): boolean {
     for (let i = 0; i < this.#faults.length; i++) {
       const fault = this.#faults[i];
-      if (fault.at !== this.#index || fault.kind === "stall" || fault.kind === "slow") continue;
+      if (fault.at !== this.#index || isSilence(fault.kind)) continue;
       this.#faults.splice(i--, 1);
       switch (fault.kind) {
         case "error":
           this.#failure = injectedError(fault);
+          return true;
+        case "status":
+          this.#failure = statusFault(fault.status);
           return true;
         case "close":
         case "reset":

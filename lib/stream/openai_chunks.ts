@@ -62,7 +62,7 @@ export class OpenAIChunks implements Format {
   }
 
   token({ text, tokens, reasoning, choice = 0, finish }: ChoiceToken): string {
-    if (finish !== undefined) return this.#chunk(this.#form.closing(choice, finish), choice);
+    if (finish !== undefined) return this.#closing(choice, finish);
     this.#tokens[choice] += tokens;
     const around = this.#texts[2 * choice + (reasoning ? 1 : 0)];
     if (around === undefined || text === "") return "";
@@ -74,15 +74,19 @@ export class OpenAIChunks implements Format {
   end(): string {
     const { records, includeUsage } = this.#stream;
     const [first] = records;
-    const closing = records.length > 1
-      ? ""
-      : this.#chunk(this.#form.closing(0, first.finishReason ?? "stop"), 0);
+    const closing = records.length > 1 ? "" : this.#closing(0, first.finishReason ?? "stop");
     if (!includeUsage) return closing + SSE_DONE;
     return closing + this.#head + `],"usage":${JSON.stringify(openaiUsage(records))}}\n\n` + SSE_DONE;
   }
 
   error(error: TapError): string {
     return sseEvent(JSON.stringify(openaiError(error)), "error");
+  }
+
+  /** The last of an answer: tokens that were made and not shown, as those of a stop string, count from here on. */
+  #closing(choice: number, reason: FinishReason): string {
+    this.#tokens[choice] = this.#stream.records[choice].usageNow().completion_tokens;
+    return this.#chunk(this.#form.closing(choice, reason), choice);
   }
 
   get #continuous(): boolean {

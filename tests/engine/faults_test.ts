@@ -1,6 +1,6 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
 import { CutStream, injectedError, parseFaults, statusFault } from "../../lib/engine/faults.ts";
-import { TapError } from "../../lib/errors.ts";
+import { ERROR_STATUS, TapError } from "../../lib/errors.ts";
 
 const HOUR_MS = 3_600_000;
 const FORMS = [
@@ -21,11 +21,11 @@ const good: [text: string, faults: ReturnType<typeof parseFaults>][] = [
   ["reset@3", [{ kind: "reset", at: 3 }]],
   ["stall@2", [{ kind: "stall", at: 2, ms: HOUR_MS }]],
   ["stall@2:150", [{ kind: "stall", at: 2, ms: 150 }]],
-  ["stall@2:9999999", [{ kind: "stall", at: 2, ms: HOUR_MS }]],
+  ["stall@2:86400000", [{ kind: "stall", at: 2, ms: 24 * HOUR_MS }]],
   ["malformed@1", [{ kind: "malformed", at: 1 }]],
   ["split@1", [{ kind: "split", at: 1 }]],
   ["slow@7:200", [{ kind: "slow", at: 7, ms: 200 }]],
-  ["slow@7:9999999", [{ kind: "slow", at: 7, ms: HOUR_MS }]],
+  ["slow@9999999:0", [{ kind: "slow", at: 9_999_999, ms: 0 }]],
   ["status:503", [{ kind: "status", at: 0, status: 503 }]],
   ["status:400", [{ kind: "status", at: 0, status: 400 }]],
   ["status:599", [{ kind: "status", at: 0, status: 599 }]],
@@ -61,7 +61,7 @@ const malformed: [text: string, wanted: string][] = [
   ["error@", "error@N[:code]"],
   ["error@-1", "error@N[:code]"],
   ["error@1.5", "error@N[:code]"],
-  ["error@12345678", "error@N[:code]"],
+  ["error@12345678", "error@N[:code], N a whole number up to 9999999"],
   ["error@5:", "error@N[:code] with a code of invalid_request"],
   ["error@5:nope", "error@N[:code] with a code of invalid_request"],
   ["error@5:toString", "error@N[:code] with a code of invalid_request"],
@@ -70,7 +70,9 @@ const malformed: [text: string, wanted: string][] = [
   ["malformed@1:x", "malformed@N"],
   ["split@1:", "split@N"],
   ["stall@1:", "stall@N[:ms]"],
-  ["stall@1:soon", "stall@N[:ms]"],
+  ["stall@1:soon", "stall@N[:ms], ms a whole number up to 86400000"],
+  ["stall@1:86400001", "stall@N[:ms], ms a whole number up to 86400000"],
+  ["slow@1:1.5", "slow@N:ms, ms a whole number up to 86400000"],
   ["slow@1", "slow@N:ms"],
   ["slow@1:-5", "slow@N:ms"],
   ["status:200", "status:CODE with a CODE from 400 to 599"],
@@ -113,6 +115,11 @@ Deno.test("a status fault has that very status, the code that fits, and Retry-Af
   assertEquals(shown(503), [503, "overloaded", 1]);
   assertEquals(shown(418), [418, "invalid_request", undefined]);
   assertEquals(shown(599), [599, "internal", undefined]);
+  for (const [code, status] of Object.entries(ERROR_STATUS)) {
+    assertEquals(ERROR_STATUS[statusFault(status).code], status, code);
+  }
+  // RFC 9110, 15.5.6: a 405 has an Allow.
+  assertEquals([statusFault(405).allow, statusFault(404).allow], ["OPTIONS", undefined]);
 });
 
 Deno.test("an injected error has the code asked for; a cut stream is its own kind of error", () => {

@@ -1,9 +1,14 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import { ENDED } from "../../lib/engine/engine.ts";
 import { CutStream } from "../../lib/engine/faults.ts";
+import { grouped } from "../../lib/engine/group.ts";
+import { pollable } from "../../lib/engine/pollable.ts";
 import { generate } from "../../lib/engine/vocabulary.ts";
 import { TapError } from "../../lib/errors.ts";
 import { simulation } from "../helpers/simulation.ts";
 import { CountedWaiter } from "../helpers/counted_waiter.ts";
+import { EagerReader } from "../helpers/eager_reader.ts";
+import { NotedWatch } from "../helpers/noted_watch.ts";
 
 const MAX = 5;
 const steps = (n: number, from: number, step: number) => Array.from({ length: n }, (_, i) => from + i * step);
@@ -37,6 +42,61 @@ Deno.test("error@0 and status: refuse before the generation takes a place", () =
   assertEquals(assertThrows(() => begin({ fault: "error@0:overloaded" }), TapError).code, "overloaded");
   const error = assertThrows(() => begin({ fault: "status:429" }), TapError);
   assertEquals([error.status, error.retryAfter, engine.slots().in_use], [429, 1, 0]);
+});
+
+for (const refusal of ["error@0:overloaded", "status:503"]) {
+  Deno.test(`${refusal} refuses after the silence asked for before it, and takes no place meanwhile`, () => {
+    for (
+      const fault of [
+        `stall@0:800,${refusal}`,
+        `${refusal},slow@0:500,stall@0:300`,
+        `split@0,stall@0:800,${refusal}`,
+      ]
+    ) {
+      const { clock, engine, run } = simulation();
+      const { tokens, reader } = run({ fault });
+      assertEquals([tokens.refused, engine.slots().in_use], [true, 0]);
+      clock.advance(799);
+      assertEquals([reader.error, reader.ended], [undefined, false]);
+      clock.advance(1);
+      assertEquals((reader.error as TapError).code, "overloaded");
+    }
+  });
+
+  Deno.test(`not in real time ${refusal} waits for no silence`, () => {
+    const { begin } = simulation({ realtime: false });
+    assertThrows(() => begin({ fault: `stall@0:800,${refusal}` }), TapError);
+  });
+
+  Deno.test(`${refusal} is an event where something else was asked for before it`, () => {
+    const broken = suffer(`malformed@0,${refusal}`);
+    assertEquals([broken.reader.tokens.map(({ wire }) => wire), broken.failedAt], [["malformed"], 200]);
+    assertEquals((broken.reader.error as TapError).code, "overloaded");
+    assertInstanceOf(suffer(`close@0,${refusal}`).reader.error, CutStream);
+  });
+}
+
+Deno.test("whoever leaves while a refusal is silent has left", async () => {
+  const { clock, run } = simulation();
+  const { tokens, reader } = run({ fault: "stall@0:800,status:503" });
+  await tokens.return();
+  clock.advance(1000);
+  await tokens.started;
+  assertEquals([reader.error, tokens.poll(new CountedWaiter())], [undefined, ENDED]);
+});
+
+Deno.test("what came before a silence is not held back to fill an event", () => {
+  const { clock, engine } = simulation();
+  const request = { id: "id", key: "", prompt: "hello", maxTokens: 9, promptTokens: 1 };
+  const tokens = grouped(engine, 4).generate(
+    { ...request, fault: "stall@6:100" },
+    new AbortController().signal,
+    new NotedWatch(),
+  );
+  const reader = new EagerReader(pollable(tokens), clock);
+  clock.advance(1000);
+  assertEquals(reader.tokens.map(({ tokens }) => tokens), [4, 2, 3]);
+  assertEquals(reader.at, [260, 300, 460]);
 });
 
 Deno.test("an unknown fault refuses before the generation takes a place", () => {
@@ -74,7 +134,13 @@ Deno.test("split@N marks the first token from N on that has a character of sever
   assertEquals([reader.texts, reader.ended], [generate("hello", 12), true]);
 });
 
-Deno.test("a split that finds no token any more leaves the stream as it is", () => {
+Deno.test("a split that finds no such character is of the last token", () => {
+  const { reader } = suffer("split@2");
+  assertEquals(reader.tokens.map(({ wire }) => wire ?? "").join(), ",,,,split");
+  assertEquals([reader.texts, reader.ended], [generate("hello", MAX), true]);
+});
+
+Deno.test("a split beyond the last token leaves the stream as it is", () => {
   for (const fault of ["split@5", "split@9"]) {
     const { reader, endedAt } = suffer(fault);
     assertEquals([reader.texts, endedAt], [generate("hello", MAX), 280]);

@@ -98,6 +98,28 @@ Deno.test("continuous_usage_stats puts the counts so far on every chunk", async 
   ]);
 });
 
+for (const n of [1, 2]) {
+  Deno.test(`the counts on an answer's last chunk are its final ones, also after a stop string over tokens: n ${n}`, async () => {
+    await using service = startService();
+    const { text } = await exchange(service.port, CHAT, {
+      messages,
+      stream: true,
+      n,
+      stop: ["er server si"],
+      stream_options: { include_usage: true, continuous_usage_stats: true },
+    });
+    const chunks = text.split("\n\n").filter((event) => event.startsWith("data: {")).map((event) =>
+      JSON.parse(event.slice(6))
+    );
+    const last = chunks.filter(({ choices }) => choices[0]?.finish_reason);
+    assertEquals(last.length, n);
+    // "exact exact reader server simple": the third token ends within the stop string, the fifth with it.
+    assertEquals(last[0].usage.completion_tokens, 5);
+    const sum = last.reduce((sum, { usage }) => sum + usage.completion_tokens, 0);
+    assertEquals(chunks.at(-1).usage.completion_tokens, sum);
+  });
+}
+
 Deno.test("without stream the answer comes whole, in the form of the API, with its usage", async () => {
   await using service = startService();
   const said = JSON.stringify(generate("hello", 3).join(""));

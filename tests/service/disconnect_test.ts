@@ -218,13 +218,16 @@ Deno.test("S8: HEAD, OPTIONS and a prefetch start no generation", async () => {
     await body?.cancel();
     assertEquals(status, 204);
   }
-  for (const wrong of ["/stream", "/stream?prompt=a&max_tokens=0"]) {
-    const asked = await fetch(service.url + wrong, { method: "HEAD" });
-    assertEquals(
-      [asked.status, asked.headers.get("content-type")],
-      [400, "application/json"],
-      "as a GET would",
-    );
+  const wrong = {
+    "": 400,
+    "?prompt=a&max_tokens=0": 400,
+    "?prompt=a+b+c&max_tokens=8192": 400,
+    "?prompt=a&fault=explode": 400,
+    "?prompt=a&fault=status:503": 503,
+  };
+  for (const [query, status] of Object.entries(wrong)) {
+    const asked = await fetch(`${service.url}/stream${query}`, { method: "HEAD" });
+    assertEquals([asked.status, asked.headers.get("content-type")], [status, "application/json"], query);
   }
   const generate = await fetch(`${service.url}/generate`, { method: "HEAD" });
   assertEquals(generate.status, 405);

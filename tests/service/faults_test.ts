@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertStringIncludes } from "@std/assert";
 import { generate } from "../../lib/engine/vocabulary.ts";
+import { postJson } from "../helpers/post_json.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { dataLines, RawClient } from "../helpers/sockets.ts";
 import { until } from "../helpers/until.ts";
@@ -80,16 +81,54 @@ for (const at of [0, 3]) {
   );
 }
 
-faultTest("silence before the fourth token, all else on time", "stall@3:300", (client) => {
-  assertEquals([client.tokens, client.body.text.endsWith("data: [DONE]\n\n")], [10, true]);
-  const gaps = client.arrivals.slice(1).map(({ at }, i) => at - client.arrivals[i].at);
-  assertEquals(gaps.filter((gap) => gap > 250).length, 1);
-});
+for (const [fault, at, ms] of [["stall@3:300", 3, 300], ["slow@5:200", 5, 200]] as const) {
+  faultTest(`${ms} ms of silence before token ${at}, all else as planned`, fault, (client, service) => {
+    assertEquals([client.tokens, client.body.text.endsWith("data: [DONE]\n\n")], [10, true]);
+    const times = service.ledger.timesOf(service.ended[0])!;
+    // The plan, which no load of the machine moves; that no token comes before it, other tests tell.
+    const gaps = times.slice(1).map(({ planned_us }, i) => planned_us! - times[i].planned_us!);
+    const expected = gaps.map((_, i) => i === at - 1 ? 1000 * (ms + 1) : 1000);
+    gaps.forEach((gap, i) => assertLess(Math.abs(gap - expected[i]), 2));
+    assertGreaterOrEqual(times[at].handed_us! - times[at - 1].planned_us!, 1000 * ms);
+  });
+}
 
-faultTest("one late token, all else on time", "slow@5:200", (client) => {
-  assertEquals(client.tokens, 10);
-  const gaps = client.arrivals.slice(1).map(({ at }, i) => at - client.arrivals[i].at);
-  assertEquals(gaps.filter((gap) => gap > 150).length, 1);
+for (const by of ["query", "header"]) {
+  Deno.test(`stall@0:300,status:503 by ${by}: the refusal itself is late, on a stream and where nothing is streamed`, async () => {
+    await using service = startService();
+    const fault = "stall@0:300,status:503";
+    const from = performance.now();
+    using client = await play(service, fault, by);
+    assertEquals(client.status, 503);
+    assertGreaterOrEqual(performance.now() - from, 300);
+    const whole = await postJson(`${service.url}/generate?fault=${fault}`, { prompt: "hello" });
+    assertEquals([whole.status, whole.json.error.code, whole.headers.get("retry-after")], [
+      503,
+      "overloaded",
+      "1",
+    ]);
+    assertGreaterOrEqual(performance.now() - from, 600);
+    assertEquals(
+      service.ended.map(({ outcome, admittedAt }) => [outcome, admittedAt]),
+      Array(2).fill(["failed", null]),
+    );
+    assertEquals(service.unexpected, []);
+  });
+}
+
+Deno.test("who leaves while a late refusal is silent has left: nothing failed", async () => {
+  await using service = startService();
+  for (const path of ["/stream?prompt=a&fault=stall@0,status:503", "/generate?fault=stall@0,status:503"]) {
+    using client = await RawClient.open(service.port);
+    client.request(path, path.startsWith("/generate") ? { body: { prompt: "a" } } : {});
+    await until("it to wait", () => service.ledger.running === 1);
+    client.reset();
+    await until("its end", () => service.ledger.running === 0);
+  }
+  assertEquals(
+    service.ended.map(({ outcome, phaseAtAbort }) => [outcome, phaseAtAbort]),
+    Array(2).fill(["aborted", "queued"]),
+  );
 });
 
 faultTest("one data line more that is no JSON, then the rest", "malformed@4", (client) => {

@@ -42,12 +42,12 @@ Deno.test("a method that a path does not have is 405 in the one error shape, wit
   await using service = startService();
   const allowed = {
     "/generate": "POST, OPTIONS",
-    "/stream": "GET, POST, OPTIONS",
-    "/health": "GET, OPTIONS",
-    "/_debug/generated": "GET, OPTIONS",
-    "/_debug/requests": "GET, OPTIONS",
-    "/_debug/requests/x": "GET, OPTIONS",
-    "/_debug/totals": "GET, OPTIONS",
+    "/stream": "GET, HEAD, POST, OPTIONS",
+    "/health": "GET, HEAD, OPTIONS",
+    "/_debug/generated": "GET, HEAD, OPTIONS",
+    "/_debug/requests": "GET, HEAD, OPTIONS",
+    "/_debug/requests/x": "GET, HEAD, OPTIONS",
+    "/_debug/totals": "GET, HEAD, OPTIONS",
   };
   for (const [path, allow] of Object.entries(allowed)) {
     for (const method of ["PUT", "DELETE", "PATCH", "PROPFIND"]) {

@@ -91,6 +91,25 @@ Deno.test("S9: at SIGTERM what ends within the grace completes, the rest is told
   assertEquals(service.stderr(), "");
 });
 
+Deno.test("S9: what is not streamed and outlives the grace is a 503 that says when to try again", async () => {
+  await using service = await spawnService("--time-to-first-token", "0", "--shutdown-grace", "300ms");
+  const replies = ["/generate", "/v1/completions"].map((path) =>
+    fetch(service.url + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: '{"prompt":"a","max_tokens":8000}',
+    })
+  );
+  await until("both to run", async () => (await health(service.url)).running === 2);
+  service.kill("SIGTERM");
+  for (const reply of replies) {
+    const { status, headers, body } = await reply;
+    await body?.cancel();
+    assertEquals([status, headers.get("retry-after")], [503, "1"]);
+  }
+  assertEquals((await within(2000, service.status)).code, 0);
+});
+
 Deno.test("S9: a second SIGTERM exits at once", async () => {
   await using service = await spawnService("--time-to-first-token", "0", "--shutdown-grace", "30s");
   using client = await RawClient.open(service.port);

@@ -1,4 +1,4 @@
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { parseFaults, refusalOf } from "../lib/engine/faults.ts";
 import { streamBody } from "../lib/stream/body.ts";
 import { plainFormat } from "../lib/stream/plain.ts";
@@ -9,8 +9,17 @@ import { onlyMethods } from "./errors.ts";
 import { headReady } from "./head_ready.ts";
 import { jsonBody } from "./json_body.ts";
 import { DEFAULT_MAX_TOKENS, queryParams, type StreamParams, streamParams } from "./params.ts";
-import { refusePrefetch } from "./prefetch.ts";
 import { valid } from "./valid.ts";
+
+/** A browser that fetches ahead must not start a generation. */
+const refusePrefetch: MiddlewareHandler<Env> = async (c, next) => {
+  const { headers } = c.req.raw;
+  const purpose = headers.get("sec-purpose") ?? headers.get("purpose") ?? headers.get("x-moz") ?? "";
+  if (/\b(prefetch|prerender|preview)\b/i.test(purpose)) {
+    return new Response(null, { status: 204, headers: { "Cache-Control": "no-store" } });
+  }
+  await next();
+};
 
 /** `GET` and `POST /stream`: each token an event as it comes. */
 export function streamRoutes(deps: Deps): Hono<Env> {

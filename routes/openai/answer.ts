@@ -3,9 +3,8 @@ import { publicError, TapError } from "../../lib/errors.ts";
 import { streamBody } from "../../lib/stream/body.ts";
 import { Choices } from "../../lib/stream/choices.ts";
 import { collect, type Collected } from "../../lib/stream/collect.ts";
-import type { Format } from "../../lib/stream/format.ts";
 import { Generation } from "../../lib/stream/generation.ts";
-import type { OpenAIStream } from "../../lib/stream/openai_chunks.ts";
+import { type ChunkForm, OpenAIChunks } from "../../lib/stream/openai_chunks.ts";
 import { openaiUsage } from "../../lib/stream/openai_usage.ts";
 import { SSE_HEADERS } from "../../lib/stream/sse.ts";
 import { begin, type Wanted } from "../begin.ts";
@@ -20,7 +19,7 @@ export interface AnswerForm {
   idPrefix: string;
   /** The `object` of a reply that is not streamed. */
   object: string;
-  stream(stream: OpenAIStream): Format;
+  chunks: ChunkForm;
   /** One answer of a reply that is not streamed, without what both routes have. */
   choice(index: number, all: Collected): Record<string, unknown>;
 }
@@ -57,7 +56,7 @@ export async function answer(
   if (params.stream) {
     await allReady(c, generations);
     const body = streamBody(source, {
-      format: form.stream({
+      format: new OpenAIChunks(form.chunks, {
         id,
         created,
         model,

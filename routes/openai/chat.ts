@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { openaiChat } from "../../lib/stream/openai_chat.ts";
+import { chatForm } from "../../lib/stream/openai_forms.ts";
 import type { Deps, Env } from "../deps.ts";
 import { onlyMethods } from "../errors.ts";
 import { jsonBody } from "../json_body.ts";
@@ -11,7 +11,7 @@ import { chatParams } from "./params.ts";
 const form: AnswerForm = {
   idPrefix: "chatcmpl-",
   object: "chat.completion",
-  stream: openaiChat,
+  chunks: chatForm,
   choice: (index, { text, reasoning }) => ({
     index,
     message: {

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { openaiCompletions } from "../../lib/stream/openai_completions.ts";
+import { completionForm } from "../../lib/stream/openai_forms.ts";
 import type { Deps, Env } from "../deps.ts";
 import { onlyMethods } from "../errors.ts";
 import { jsonBody } from "../json_body.ts";
@@ -13,7 +13,7 @@ const DEFAULT_COMPLETION_TOKENS = 16;
 const form: AnswerForm = {
   idPrefix: "cmpl-",
   object: "text_completion",
-  stream: openaiCompletions,
+  chunks: completionForm,
   choice: (index, { text }) => ({ text, index }),
 };
 

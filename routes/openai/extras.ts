@@ -3,6 +3,8 @@ import type { EngineRequest } from "../../lib/engine/engine.ts";
 
 /** How deep a field that is only passed on may be nested: more than any schema needs, and less than a stack holds. */
 const MOST_LEVELS = 64;
+/** Fields of a body, known or not. A megabyte holds ninety thousand, which keep the event loop for a second. */
+const MOST_FIELDS = 256;
 /** Of a name that only its client knows, in a message. */
 const MOST_NAME_LENGTH = 80;
 export const TOO_DEEP = `wanted at most ${MOST_LEVELS} levels of lists and objects, got more`;
@@ -16,7 +18,13 @@ export type Extras = NonNullable<EngineRequest["extras"]>;
  */
 export function withExtras<Shape extends z.ZodRawShape>(shape: Shape, keep: boolean) {
   const object = keep ? z.looseObject as typeof z.object : z.object;
-  return object(shape, { error: "wanted a JSON object" }).transform((all, context) => {
+  const few = (came: unknown, context: z.RefinementCtx) => {
+    const fields = typeof came === "object" && came !== null ? Object.keys(came).length : 0;
+    if (fields <= MOST_FIELDS) return came;
+    context.addIssue({ code: "custom", message: `wanted at most ${MOST_FIELDS} fields, got ${fields}` });
+    return z.NEVER;
+  };
+  return z.preprocess(few, object(shape, { error: "wanted a JSON object" })).transform((all, context) => {
     const unknown = Object.entries(all).filter(([name]) => !Object.hasOwn(shape, name));
     for (const [name, value] of unknown) {
       if (withinLevels(value)) continue;

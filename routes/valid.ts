@@ -1,6 +1,6 @@
 import { validator } from "hono/validator";
 import type { z } from "zod";
-import { TapError } from "../lib/errors.ts";
+import { quote, TapError } from "../lib/errors.ts";
 import { came } from "./came.ts";
 
 /**
@@ -12,11 +12,23 @@ export function valid<Target extends "json" | "query", Schema extends z.ZodType>
   target: Target,
   schema: Schema,
 ) {
-  return validator(target, (value): z.output<Schema> => {
+  return validator(target, (value, c): z.output<Schema> => {
+    if (target === "query") refuseBytes(c.req.url);
     const result = schema.safeParse(value);
     if (!result.success) throw refusal(result.error.issues[0], value);
     return result.data;
   });
+}
+
+/** hono leaves what is not UTF-8 as it is written, and all that is encoded beside it: a text that nobody meant. */
+function refuseBytes(url: string): void {
+  for (const [encoded] of url.matchAll(/(%[0-9a-f]{2})+/gi)) {
+    try {
+      decodeURIComponent(encoded);
+    } catch {
+      throw new TapError("invalid_request", `The query: wanted UTF-8, got ${quote(encoded)}.`);
+    }
+  }
 }
 
 /** What was wanted, where, and what came. */

@@ -157,6 +157,32 @@ Deno.test("R4: a refusal says whether a body's chunks are broken or the body bro
   assertEquals(service.unexpected, []);
 });
 
+Deno.test("R4: a query that is not UTF-8 is refused, and one in UTF-8 is read however it is written", async () => {
+  await using service = startService();
+  const ask = async (query: string) => {
+    using client = await RawClient.open(service.port);
+    client.send(
+      Uint8Array.from(
+        `GET /stream?${query} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+        (c) => c.charCodeAt(0),
+      ),
+    );
+    await client.untilEnded();
+    return client;
+  };
+  for (const prompt of ["caf%C3%A9%20%ff", "%E4%BD%A0%E5", "\xff", "%c3", "a&b=%ff"]) {
+    assertEquals((await ask(`prompt=${prompt}&max_tokens=2`)).status, 400, prompt);
+  }
+  const raw = String.fromCharCode(...new TextEncoder().encode("안녕"));
+  const texts = [];
+  for (const prompt of [raw, "%EC%95%88%EB%85%95"]) {
+    texts.push((await ask(`prompt=${prompt}&max_tokens=4`)).body.text);
+  }
+  assertEquals(texts[0], texts[1]);
+  assertStringIncludes(texts[0], "[DONE]");
+  assertEquals((await ask("prompt=100%&max_tokens=2")).status, 200);
+});
+
 Deno.test("R4: an answer behind which the rest of the body is not read says so, and the connection ends soon", async () => {
   await using service = startService({ settings: { bodyTimeout: "100ms", maxBodyBytes: 1024 } });
   const requests: [request: string, status: number][] = [

@@ -56,12 +56,19 @@ export class HeadScan {
   }
 }
 
-const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([\x21\x22\x24-\x7e]+) HTTP\/(\d\.\d)$/;
+const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(\d\.\d)$/;
 const HEADER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
-/** What the runtime's `Request` does not take. */
+/** What the runtime's `Request` does not take, and what it would take for another: methods have a case (RFC 9110, 9.1). */
 const UNSUPPORTED = /^(CONNECT|TRACE|TRACK)$/i;
+const NORMALIZED = /^(DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
+
+/**
+ * What a URL would make another path of. A server in front may have let the path pass as it stood: with a rule for
+ * `/_debug` it knows nothing of `/x/../_debug`, nor of backslashes.
+ */
+const REWRITTEN_PATH = /^[^?]*?(\\|\/(\.|%2e){1,2}([/?]|$))/i;
 
 /**
  * A head as RFC 9112 has it, read strictly: what servers read differently is refused, for one of them may stand in
@@ -76,7 +83,9 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   if (method === undefined) throw new Refusal(400, "wanted a request line");
   // A later minor version is to be read as the highest that is known (RFC 9110, 2.5).
   if (!version.startsWith("1.")) throw new Refusal(505, `wanted HTTP/1.1, got ${version}`);
-  if (UNSUPPORTED.test(method)) throw new Refusal(501, `the method ${method} is not supported`);
+  if (UNSUPPORTED.test(method) || NORMALIZED.test(method) && method !== method.toUpperCase()) {
+    throw new Refusal(501, `the method ${method} is not supported`);
+  }
   if (lines.length > MAX_HEADERS) throw new Refusal(431, `wanted at most ${MAX_HEADERS} headers`);
   const headers = lines.map((line): [string, string] => {
     if (!HEADER_LINE.test(line)) throw new Refusal(400, "wanted a header line");
@@ -113,11 +122,17 @@ function only(headers: RequestHead["headers"], wanted: string): string | undefin
 
 function urlOf(method: string, target: string, host: string): string {
   if (!HOST.test(host)) throw new Refusal(400, "wanted a host name in the Host header");
+  if (target.includes("#")) throw new Refusal(400, "wanted a target without a fragment (#)");
   const absolute = /^https?:\/\/[^/?]/i.test(target);
   if (!absolute && target[0] !== "/" && !(target === "*" && method === "OPTIONS")) {
     throw new Refusal(400, "wanted a target that begins with a slash or http://");
   }
-  const url = absolute ? target : `http://${host || "localhost"}${target === "*" ? "/" : target}`;
+  if (REWRITTEN_PATH.test(target)) {
+    throw new Refusal(400, "wanted a path without backslashes and dot segments");
+  }
+  // As all do who take them at all: what is typed into curl comes as it stands.
+  const ascii = target.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+  const url = absolute ? ascii : `http://${host || "localhost"}${target === "*" ? "/" : ascii}`;
   const parsed = URL.parse(url);
   if (parsed === null || parsed.username !== "" || parsed.password !== "") {
     throw new Refusal(400, "wanted a host and a target that make a URL");

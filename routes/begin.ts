@@ -6,7 +6,7 @@ import { stopping } from "../lib/engine/stop.ts";
 import type { EngineRequest } from "../lib/engine/engine.ts";
 import type { Generation } from "../lib/stream/generation.ts";
 import type { Deps, Env } from "./deps.ts";
-import { DEFAULT_MAX_TOKENS } from "./params.ts";
+import { DEFAULT_MAX_TOKENS, type GenerateParams, type StreamParams } from "./params.ts";
 import { servedModel } from "./served_model.ts";
 
 /** What a route asks for: the engine's request without what is derived here. */
@@ -28,6 +28,20 @@ export type Wanted =
     /** Which of several answers to one request this is. The first bears the request's id, the others id-1, id-2 … */
     choice?: number;
   };
+
+/** What the parameters of the own endpoints ask for. */
+export function wantedOf(params: GenerateParams | StreamParams, streamed: boolean): Wanted {
+  return {
+    prompt: params.prompt,
+    maxTokens: params.max_tokens,
+    defaultMaxTokens: DEFAULT_MAX_TOKENS,
+    ttftMs: params.ttft_ms,
+    itlMs: params.itl_ms,
+    fault: params.fault,
+    ...("tokens_per_event" in params ? { tokensPerEvent: params.tokens_per_event } : {}),
+    streamed,
+  };
+}
 
 /** What a generation begins with, beside what was wanted. */
 type Checked = Pick<EngineRequest, "fault" | "maxTokens" | "promptTokens">;

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { collect } from "../lib/stream/collect.ts";
 import type { Deps, Env } from "./deps.ts";
-import { begin } from "./begin.ts";
+import { begin, wantedOf } from "./begin.ts";
 import { onlyMethods } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
-import { DEFAULT_MAX_TOKENS, generateParams } from "./params.ts";
+import { generateParams } from "./params.ts";
 import { valid } from "./valid.ts";
 
 /** `POST /generate`: the whole text at once. */
@@ -16,16 +16,7 @@ export function generateRoutes(deps: Deps): Hono<Env> {
       jsonBody(settings),
       valid("json", generateParams(settings)),
       async (c) => {
-        const params = c.req.valid("json");
-        const generation = begin(c, deps, {
-          prompt: params.prompt,
-          maxTokens: params.max_tokens,
-          defaultMaxTokens: DEFAULT_MAX_TOKENS,
-          ttftMs: params.ttft_ms,
-          itlMs: params.itl_ms,
-          fault: params.fault,
-          streamed: false,
-        });
+        const generation = begin(c, deps, wantedOf(c.req.valid("json"), false));
         const [{ text }] = await collect(generation, turn, c.req.raw.signal);
         return c.json({ text, usage: generation.record.usageNow() });
       },

@@ -7,27 +7,43 @@ const MAX_DELAY_MS = 3_600_000;
 /** Tokens of an answer when the request does not say. */
 export const DEFAULT_MAX_TOKENS = 128;
 
+/** A number of a request: `.optional()` in our own form, `.nullish()` in that of OpenAI. */
+export function within(least: number, most: number, what = "number") {
+  const wanted = `wanted a ${what} from ${least} to ${most}`;
+  return z.number({ error: wanted }).min(least, wanted).max(most, wanted);
+}
+
+/** A whole number of a request. */
+export function whole(least: number, most: number) {
+  const wanted = `wanted a whole number from ${least} to ${most}`;
+  return z.number({ error: wanted }).int(wanted).min(least, wanted).max(most, wanted);
+}
+
+/** A text that says something. */
+export function text(error = "wanted a text") {
+  return z.string({ error }).min(1, "wanted a text that is not empty");
+}
+
+/** What `max()` of a text takes. */
+export function atMost(characters: number): [most: number, wanted: string] {
+  return [characters, `wanted at most ${characters} characters`];
+}
+
 /** What both own endpoints take, from a JSON body. */
 export function generateParams({ maxModelLen }: Settings) {
-  const tokens = `wanted a whole number from 1 to ${maxModelLen}`;
-  const delay = `wanted a number of milliseconds from 0 to ${MAX_DELAY_MS}`;
+  const delay = within(0, MAX_DELAY_MS, "number of milliseconds").optional();
   return z.object({
-    prompt: z.string({ error: "wanted a text" }).min(1, "wanted a text that is not empty"),
-    max_tokens: z.number({ error: tokens }).int(tokens).min(1, tokens).max(maxModelLen, tokens)
-      .optional(),
-    ttft_ms: z.number({ error: delay }).min(0, delay).max(MAX_DELAY_MS, delay).optional(),
-    itl_ms: z.number({ error: delay }).min(0, delay).max(MAX_DELAY_MS, delay).optional(),
-    fault: z.string({ error: "wanted a text like error@5" }).max(200, "wanted at most 200 characters")
-      .optional(),
+    prompt: text(),
+    max_tokens: whole(1, maxModelLen).optional(),
+    ttft_ms: delay,
+    itl_ms: delay,
+    fault: z.string({ error: "wanted a text like error@5" }).max(...atMost(200)).optional(),
   }, { error: "wanted a JSON object" });
 }
 
 /** What `/stream` takes besides. */
 export function streamParams(settings: Settings) {
-  const tokens = "wanted a whole number from 1 to 1000";
-  return generateParams(settings).extend({
-    tokens_per_event: z.number({ error: tokens }).int(tokens).min(1, tokens).max(1000, tokens).default(1),
-  });
+  return generateParams(settings).extend({ tokens_per_event: whole(1, 1000).default(1) });
 }
 
 /** The same from a query, where every value is a text. */
@@ -48,4 +64,5 @@ export function queryParams(settings: Settings) {
   });
 }
 
+export type GenerateParams = z.infer<ReturnType<typeof generateParams>>;
 export type StreamParams = z.infer<ReturnType<typeof streamParams>>;

@@ -4,11 +4,11 @@ import { streamBody } from "../lib/stream/body.ts";
 import { plainFormat } from "../lib/stream/plain.ts";
 import { SSE_HEADERS } from "../lib/stream/sse.ts";
 import type { Deps, Env } from "./deps.ts";
-import { begin, check, type Wanted } from "./begin.ts";
+import { begin, check, wantedOf } from "./begin.ts";
 import { onlyMethods } from "./errors.ts";
-import { headReady } from "./head_ready.ts";
 import { jsonBody } from "./json_body.ts";
-import { DEFAULT_MAX_TOKENS, queryParams, type StreamParams, streamParams } from "./params.ts";
+import { queryParams, type StreamParams, streamParams } from "./params.ts";
+import { bodyOptions, headReady } from "./streaming.ts";
 import { valid } from "./valid.ts";
 
 /** A browser that fetches ahead must not start a generation. */
@@ -23,19 +23,10 @@ const refusePrefetch: MiddlewareHandler<Env> = async (c, next) => {
 
 /** `GET` and `POST /stream`: each token an event as it comes. */
 export function streamRoutes(deps: Deps): Hono<Env> {
-  const { settings, clock, turn } = deps;
+  const { settings } = deps;
 
   const stream = async (c: Context<Env>, params: StreamParams) => {
-    const wanted: Wanted = {
-      prompt: params.prompt,
-      maxTokens: params.max_tokens,
-      defaultMaxTokens: DEFAULT_MAX_TOKENS,
-      ttftMs: params.ttft_ms,
-      itlMs: params.itl_ms,
-      fault: params.fault,
-      tokensPerEvent: params.tokens_per_event,
-      streamed: true,
-    };
+    const wanted = wantedOf(params, true);
     // hono answers HEAD by the handler of GET. It gets the head a GET would have, and starts no generation.
     if (c.req.method === "HEAD") {
       const { fault } = check(c, deps, wanted);
@@ -45,13 +36,7 @@ export function streamRoutes(deps: Deps): Hono<Env> {
     }
     const generation = begin(c, deps, wanted);
     await headReady(c, generation);
-    const body = streamBody(generation, {
-      format: plainFormat,
-      clock,
-      turn,
-      keepAliveMs: settings.keepAlive,
-      stallMs: settings.stallLimit,
-    });
+    const body = streamBody(generation, bodyOptions(deps, plainFormat));
     return new Response(body, { headers: SSE_HEADERS });
   };
 

@@ -13,7 +13,7 @@ export function valid<Target extends "json" | "query", Schema extends z.ZodType>
   schema: Schema,
 ) {
   return validator(target, (value, c): z.output<Schema> => {
-    if (target === "query") refuseBytes(c.req.url);
+    if (target === "query") refuseBytes(new URL(c.req.url).search);
     const result = schema.safeParse(value);
     if (!result.success) throw refusal(result.error.issues[0], value);
     return result.data;
@@ -21,8 +21,8 @@ export function valid<Target extends "json" | "query", Schema extends z.ZodType>
 }
 
 /** hono leaves what is not UTF-8 as it is written, and all that is encoded beside it: a text that nobody meant. */
-function refuseBytes(url: string): void {
-  for (const [encoded] of url.matchAll(/(%[0-9a-f]{2})+/gi)) {
+function refuseBytes(query: string): void {
+  for (const [encoded] of query.matchAll(/(%[0-9a-f]{2})+/gi)) {
     try {
       decodeURIComponent(encoded);
     } catch {

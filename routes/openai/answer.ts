@@ -9,8 +9,8 @@ import { openaiUsage } from "../../lib/stream/openai_usage.ts";
 import { SSE_HEADERS } from "../../lib/stream/sse.ts";
 import { begin, type Wanted } from "../begin.ts";
 import type { Deps, Env } from "../deps.ts";
-import { headReady } from "../head_ready.ts";
 import { modelFor } from "../served_model.ts";
+import { bodyOptions, headReady } from "../streaming.ts";
 import type { SharedParams } from "./params.ts";
 
 /** How one of the two routes writes its answers. */
@@ -44,7 +44,6 @@ export async function answer(
   asked: Asked,
   form: AnswerForm,
 ): Promise<Response> {
-  const { clock, settings, turn } = deps;
   const model = modelFor(deps, params.model);
   const generations = beginAll(c, deps, params, asked);
   const records = generations.map(({ record }) => record);
@@ -55,25 +54,20 @@ export async function answer(
 
   if (params.stream) {
     await allReady(c, generations);
-    const body = streamBody(source, {
-      format: new OpenAIChunks(form.chunks, {
-        id,
-        created,
-        model,
-        records,
-        includeUsage: params.stream_options?.include_usage ?? false,
-        continuousUsage: params.stream_options?.continuous_usage_stats ?? false,
-      }),
-      clock,
-      turn,
-      keepAliveMs: settings.keepAlive,
-      stallMs: settings.stallLimit,
+    const format = new OpenAIChunks(form.chunks, {
+      id,
+      created,
+      model,
+      records,
+      includeUsage: params.stream_options?.include_usage ?? false,
+      continuousUsage: params.stream_options?.continuous_usage_stats ?? false,
     });
+    const body = streamBody(source, bodyOptions(deps, format));
     return new Response(body, { headers: SSE_HEADERS });
   }
 
   const { signal } = c.req.raw;
-  const answers = await collect(source, turn, signal, { answers: generations.length });
+  const answers = await collect(source, deps.turn, signal, { answers: generations.length });
   const choices = answers.map((all, index) => ({
     ...form.choice(index, all),
     logprobs: null,

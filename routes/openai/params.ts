@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Settings } from "../../lib/config.ts";
-import { streamParams } from "../params.ts";
+import { atMost, streamParams, text, whole, within } from "../params.ts";
 import { type Extras, withExtras } from "./extras.ts";
 import { messages } from "./messages.ts";
 import { refused, refusedHere } from "./refused.ts";
@@ -10,26 +10,13 @@ const MAX_CHOICES = 8;
 const MAX_STOP_STRINGS = 4;
 const MAX_STOP_LENGTH = 1024;
 
-function within(least: number, most: number) {
-  const wanted = `wanted a number from ${least} to ${most}`;
-  return z.number({ error: wanted }).min(least, wanted).max(most, wanted).nullish();
-}
-
-function whole(least: number, most: number) {
-  const wanted = `wanted a whole number from ${least} to ${most}`;
-  return z.number({ error: wanted }).int(wanted).min(least, wanted).max(most, wanted).nullish();
-}
-
 function flag() {
   return z.boolean({ error: "wanted true or false" }).nullish();
 }
 
-const stopString = z.string({ error: "wanted a text" }).min(1, "wanted a text that is not empty")
-  .max(MAX_STOP_LENGTH, `wanted at most ${MAX_STOP_LENGTH} characters`);
-
 const stop = z.preprocess(
   (came) => typeof came === "string" ? [came] : came,
-  z.array(stopString, { error: "wanted a text or a list of texts" })
+  z.array(text().max(...atMost(MAX_STOP_LENGTH)), { error: "wanted a text or a list of texts" })
     .max(MAX_STOP_STRINGS, `wanted at most ${MAX_STOP_STRINGS} stop strings`).nullish(),
 );
 
@@ -37,25 +24,24 @@ const stop = z.preprocess(
 function sharedShape(settings: Settings, remote: boolean) {
   const { ttft_ms, itl_ms, fault, tokens_per_event } = streamParams(settings).shape;
   return {
-    model: z.string({ error: "wanted a text" }).min(1, "wanted a text that is not empty")
-      .max(256, "wanted at most 256 characters").nullish(),
-    max_tokens: whole(1, settings.maxModelLen),
-    min_tokens: whole(0, settings.maxModelLen),
+    model: text().max(...atMost(256)).nullish(),
+    max_tokens: whole(1, settings.maxModelLen).nullish(),
+    min_tokens: whole(0, settings.maxModelLen).nullish(),
     ignore_eos: flag(),
-    n: whole(1, MAX_CHOICES),
-    seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+    n: whole(1, MAX_CHOICES).nullish(),
+    seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullish(),
     stop,
     stream: flag(),
     stream_options: z.object({ include_usage: flag(), continuous_usage_stats: flag() }, {
       error: "wanted an object",
     }).nullish(),
-    temperature: within(0, 2),
-    top_p: within(0, 1),
-    top_k: whole(-1, 1_000_000),
-    min_p: within(0, 1),
-    presence_penalty: within(-2, 2),
-    frequency_penalty: within(-2, 2),
-    repetition_penalty: within(0.01, 100),
+    temperature: within(0, 2).nullish(),
+    top_p: within(0, 1).nullish(),
+    top_k: whole(-1, 1_000_000).nullish(),
+    min_p: within(0, 1).nullish(),
+    presence_penalty: within(-2, 2).nullish(),
+    frequency_penalty: within(-2, 2).nullish(),
+    repetition_penalty: within(0.01, 100).nullish(),
     ttft_ms,
     itl_ms,
     fault,
@@ -86,7 +72,7 @@ export function chatParams(settings: Settings, remote: boolean) {
   const shape = {
     ...sharedShape(settings, remote),
     messages: messages(remote),
-    max_completion_tokens: whole(1, settings.maxModelLen),
+    max_completion_tokens: whole(1, settings.maxModelLen).nullish(),
   };
   return withExtras(shape, remote)
     .transform(({ max_completion_tokens, ...params }) => ({
@@ -105,7 +91,7 @@ export function completionParams(settings: Settings, remote: boolean) {
     ...sharedShape(settings, remote),
     prompt: z.preprocess(
       (came) => Array.isArray(came) && came.length === 1 ? came[0] : came,
-      z.string({ error: onePrompt }).min(1, "wanted a text that is not empty"),
+      text(onePrompt),
     ),
   };
   return withExtras(shape, remote).superRefine(together);

@@ -1,7 +1,7 @@
 import { asText, isCount, isObject, type Json } from "../../json.ts";
 import { finishReasonOf, readEvent, reasoningOf, textOf, ToldError } from "../../openai_event.ts";
 import type { FinishReason, Usage } from "../engine.ts";
-import { connectionError } from "./refusal.ts";
+import { connectionError } from "./failures.ts";
 
 /** What one event of the upstream's stream says. */
 export interface Chunk {

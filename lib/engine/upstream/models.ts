@@ -5,7 +5,8 @@ import type { ListedModel } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import type { UpstreamLimits } from "./deadlines.ts";
 import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import { brokenExchange, notConnected, refusal } from "./refusal.ts";
+import { brokenExchange, notConnected } from "./failures.ts";
+import { refusal } from "./refusal.ts";
 import { ourHeaders, type Upstream } from "./request.ts";
 
 /** Room for a few thousand models. */

@@ -1,9 +1,8 @@
 import { quote, TapError, type TapErrorOptions } from "../../errors.ts";
-import { CodedBody } from "../../http/framing.ts";
+import { isObject } from "../../json.ts";
 import type { Clock } from "../pacer.ts";
-import { type Exchange, HandshakeError } from "./exchange.ts";
-
-const MAX_DETAIL_LENGTH = 300;
+import type { Exchange } from "./exchange.ts";
+import { messageOf } from "./failures.ts";
 
 export function isTokenStream(headers: Headers): boolean {
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
@@ -90,33 +89,6 @@ export function refusal(status: number, headers: Headers, body: string, ourModel
   return new TapError("upstream_error", message, options);
 }
 
-/** What the client is told of an error inside the upstream's stream. */
-export function streamError(error: unknown): TapError {
-  const text = messageOf(error);
-  return failed(`The upstream server reported an error${text === "" ? "" : `: ${text}`}.`);
-}
-
-/** A failure of the connection, in the words of what was being done. The cause may hold addresses: it is not sent. */
-export function connectionError(doing: string, cause?: unknown): TapError {
-  return new TapError("upstream_error", `The upstream server ${doing}.`, { cause });
-}
-
-/** The same for what was thrown on the way: a `TapError` as it is, and a body that is whole but not to be read by its own name. */
-export function brokenExchange(doing: string, thrown: unknown): TapError {
-  if (thrown instanceof TapError) return thrown;
-  if (!(thrown instanceof CodedBody)) return connectionError(doing, thrown);
-  return connectionError(`answered in a form that was not asked for: ${thrown.message}`, thrown);
-}
-
-/** No connection came about. What the runtime says of it holds addresses, so only its kind is told. */
-export function notConnected(cause: unknown): TapError {
-  const untrusted = cause instanceof HandshakeError;
-  return connectionError(
-    untrusted ? "cannot be trusted: its TLS handshake failed" : "cannot be reached",
-    cause,
-  );
-}
-
 function failed(message: string): TapError {
   return new TapError("upstream_error", message);
 }
@@ -129,21 +101,10 @@ function detailOf(body: string, errorsOnly: boolean): string {
   } catch {
     return "";
   }
-  if (typeof json !== "object" || json === null) return "";
-  const { error } = json as { error?: unknown };
+  if (!isObject(json)) return "";
+  const { error } = json;
   const text = error !== undefined && error !== null ? messageOf(error) : errorsOnly ? "" : messageOf(json);
   return text === "" ? "" : `: ${text}`;
-}
-
-/** The message of an error in one of its known shapes, quoted: its first line, without control characters. */
-function messageOf(error: unknown): string {
-  const { message, detail } = (typeof error === "object" && error !== null ? error : {}) as Record<
-    string,
-    unknown
-  >;
-  const text = [error, message, detail].find((each) => typeof each === "string") as string | undefined;
-  const first = text?.trim().split(/[\r\n\u2028\u2029]/, 1)[0] ?? "";
-  return first === "" || first.startsWith("<") ? "" : quote(first, MAX_DETAIL_LENGTH);
 }
 
 /** Whole seconds of a `Retry-After`, which may be a date. Some send fractions, which the rules do not have. */

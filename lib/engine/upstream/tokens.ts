@@ -7,15 +7,8 @@ import { PollableTokens } from "../pollable.ts";
 import { type Chunk, parseChunk } from "./chunk.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
 import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import {
-  brokenExchange,
-  connectionError,
-  isTokenStream,
-  notConnected,
-  refusal,
-  refusalText,
-  streamError,
-} from "./refusal.ts";
+import { brokenExchange, connectionError, notConnected, streamError } from "./failures.ts";
+import { isTokenStream, refusal, refusalText } from "./refusal.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { TokenQueue } from "./token_queue.ts";
 

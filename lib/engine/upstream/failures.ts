@@ -1,0 +1,41 @@
+import { quote, TapError } from "../../errors.ts";
+import { CodedBody } from "../../http/framing.ts";
+import { isObject, type Json } from "../../json.ts";
+import { HandshakeError } from "./exchange.ts";
+
+const MAX_DETAIL_LENGTH = 300;
+
+/** A failure of the connection, in the words of what was being done. The cause may hold addresses: it is not sent. */
+export function connectionError(doing: string, cause?: unknown): TapError {
+  return new TapError("upstream_error", `The upstream server ${doing}.`, { cause });
+}
+
+/** The same for what was thrown on the way: a `TapError` as it is, and a body that is whole but not to be read by its own name. */
+export function brokenExchange(doing: string, thrown: unknown): TapError {
+  if (thrown instanceof TapError) return thrown;
+  if (!(thrown instanceof CodedBody)) return connectionError(doing, thrown);
+  return connectionError(`answered in a form that was not asked for: ${thrown.message}`, thrown);
+}
+
+/** No connection came about. What the runtime says of it holds addresses, so only its kind is told. */
+export function notConnected(cause: unknown): TapError {
+  const untrusted = cause instanceof HandshakeError;
+  return connectionError(
+    untrusted ? "cannot be trusted: its TLS handshake failed" : "cannot be reached",
+    cause,
+  );
+}
+
+/** What the client is told of an error inside the upstream's stream. */
+export function streamError(error: unknown): TapError {
+  const text = messageOf(error);
+  return connectionError(`reported an error${text === "" ? "" : `: ${text}`}`);
+}
+
+/** The message of an error in one of its known shapes, quoted: its first line, without control characters. */
+export function messageOf(error: unknown): string {
+  const { message, detail }: Json = isObject(error) ? error : {};
+  const text = [error, message, detail].find((each) => typeof each === "string");
+  const first = text?.trim().split(/[\r\n\u2028\u2029]/, 1)[0] ?? "";
+  return first === "" || first.startsWith("<") ? "" : quote(first, MAX_DETAIL_LENGTH);
+}

@@ -4,8 +4,9 @@ import { isCount, isObject } from "../../json.ts";
 import type { ListedModel } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import type { UpstreamLimits } from "./deadlines.ts";
-import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import { brokenExchange, notConnected } from "./failures.ts";
+import { type Connect, Exchange } from "./exchange.ts";
+import { brokenExchange } from "./failures.ts";
+import { Link } from "./link.ts";
 import { refusal } from "./refusal.ts";
 import { ourHeaders, type Upstream } from "./request.ts";
 
@@ -24,13 +25,8 @@ export async function listModels(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ListedModel[]> {
-  const leaving = new AbortController();
-  let connection: Connection | undefined;
-  const close = () => {
-    leaving.abort();
-    connection?.close();
-    connection = undefined;
-  };
+  const link = new Link();
+  const close = () => link.close();
   const withinMs = limits.connectMs + limits.idleMs;
   let late = false;
   const deadline = {
@@ -43,12 +39,7 @@ export async function listModels(
   if (signal.aborted) close();
   clock.at(clock.now() + withinMs, deadline);
   try {
-    connection = await connect(leaving.signal).catch((error) => {
-      throw notConnected(error);
-    });
-    // It may come too late to have been closed.
-    if (leaving.signal.aborted) throw leaving.signal.reason;
-    const exchange = new Exchange(connection);
+    const exchange = new Exchange(await link.open(connect));
     const url = new URL(`${upstream.url}/models`);
     const { status, headers } = await exchange.send(
       requestBytes("GET", url, ourHeaders(upstream, "application/json"), undefined),

@@ -6,8 +6,9 @@ import type { Clock } from "../pacer.ts";
 import { PollableTokens } from "../pollable.ts";
 import { type Chunk, parseChunk } from "./chunk.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
-import { type Connect, type Connection, Exchange } from "./exchange.ts";
-import { brokenExchange, connectionError, notConnected, streamError } from "./failures.ts";
+import { type Connect, Exchange } from "./exchange.ts";
+import { brokenExchange, connectionError, streamError } from "./failures.ts";
+import { Link } from "./link.ts";
 import { isTokenStream, refusal, refusalText } from "./refusal.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { TokenQueue } from "./token_queue.ts";
@@ -27,11 +28,9 @@ export class UpstreamTokens extends PollableTokens {
   readonly #watch: Watch;
   readonly #signal: AbortSignal;
   readonly #deadlines: Deadlines;
-  readonly #connecting = new AbortController();
+  readonly #link = new Link();
   readonly #started = Promise.withResolvers<void>();
   readonly #queue = new TokenQueue();
-  #connection: Connection | undefined;
-  #hungUp = false;
   /** When the last read returned. */
   #readAt = 0;
   /** Set while reading has stopped for a reader that does not keep up. */
@@ -100,20 +99,15 @@ export class UpstreamTokens extends PollableTokens {
   async #run(connect: Connect, { bytes, ourModel }: UpstreamRequest): Promise<void> {
     let doing = "";
     try {
-      const connection = await connect(this.#connecting.signal).catch((error) => {
-        throw notConnected(error);
-      });
-      if (this.#over) return connection.close();
-      this.#connection = connection;
+      const exchange = new Exchange(await this.#link.open(connect));
       this.#deadlines.connected();
       doing = "gave no HTTP answer";
-      const exchange = new Exchange(connection);
       const { status, headers } = await exchange.send(bytes);
       if (this.#over) return;
       this.#deadlines.progress(this.#clock.now());
       if (status !== 200 || !isTokenStream(headers)) {
         this.#refused = true;
-        const text = await refusalText(status, exchange, this.#clock, () => this.#hangUp());
+        const text = await refusalText(status, exchange, this.#clock, () => this.#link.close());
         throw refusal(status, headers, text, ourModel);
       }
       if (exchange.unreadable !== undefined) throw exchange.unreadable;
@@ -217,16 +211,10 @@ export class UpstreamTokens extends PollableTokens {
     this.#started.resolve();
     this.#signal.removeEventListener("abort", this.#leave);
     this.#deadlines.stop();
-    this.#hangUp();
+    this.#link.close();
     this.#watch.upstreamClosed(this.#clock.now());
     this.#resume?.();
     this.#announce();
-  }
-
-  #hangUp(): void {
-    if (this.#connection === undefined) this.#connecting.abort();
-    else if (!this.#hungUp) this.#connection.close();
-    this.#hungUp = true;
   }
 
   #announce(now?: number): void {

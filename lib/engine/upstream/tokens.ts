@@ -4,11 +4,11 @@ import { ToldError } from "../../openai_event.ts";
 import { ENDED, type FinishReason, PENDING, type Polled, type Waiter, type Watch } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import { PollableTokens } from "../pollable.ts";
-import { type Chunk, parseChunk } from "./chunk.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
 import { type Connect, Exchange } from "./exchange.ts";
 import { brokenExchange, connectionError, streamError } from "./failures.ts";
 import { Link } from "./link.ts";
+import { parsePayload, type Payload } from "./payload.ts";
 import { isTokenStream, refusal, refusalText } from "./refusal.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { TokenQueue } from "./token_queue.ts";
@@ -146,7 +146,7 @@ export class UpstreamTokens extends PollableTokens {
     if (this.#over) return;
     // Half an event can look whole; only the end cannot be half of anything, and some servers forget its blank line.
     if (this.#unterminated && data.trim() !== "[DONE]") return;
-    const heard = parseChunk(name, data);
+    const heard = parsePayload(name, data);
     if (heard === "done") return this.#done();
     if (heard instanceof ToldError) {
       // Behind a finish_reason too: what the server itself calls a failure is no answer.
@@ -160,7 +160,7 @@ export class UpstreamTokens extends PollableTokens {
     if (heard.finish !== undefined) this.#finish(heard.finish);
   }
 
-  #take({ text, reasoning, usage }: Chunk): void {
+  #take({ text, reasoning, usage }: Payload): void {
     // A server that states a running count knows better than we do what a delta is worth; more tokens than an event can
     // have characters is no count, and each is to be counted and timed.
     const growth = (usage?.completion_tokens ?? 0) - this.#produced;

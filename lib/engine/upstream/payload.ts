@@ -4,7 +4,7 @@ import type { FinishReason, Usage } from "../engine.ts";
 import { connectionError } from "./failures.ts";
 
 /** What one event of the upstream's stream says. */
-export interface Chunk {
+export interface Payload {
   text: string;
   reasoning: string;
   /** It belongs to an answer, so the model is at work; a ping does not. */
@@ -13,39 +13,39 @@ export interface Chunk {
   usage: Usage | undefined;
 }
 
-export type Heard = Chunk | "done" | ToldError;
+export type Heard = Payload | "done" | ToldError;
 
-const NOTHING: Chunk = { text: "", reasoning: "", progress: false, finish: undefined, usage: undefined };
+const NOTHING: Payload = { text: "", reasoning: "", progress: false, finish: undefined, usage: undefined };
 
 /**
  * Reads one event of a chat or completions stream. Throws a `TapError` for data that is no JSON object, and for an
  * answer that cannot be handed on.
  */
-export function parseChunk(event: string | undefined, data: string): Heard {
+export function parsePayload(event: string | undefined, data: string): Heard {
   const json = readEvent(event, data);
   if (json === "end") return "done";
   if (json === "ping") return NOTHING;
   if (json === "malformed") throw connectionError("sent an event that is no JSON object");
   if (json instanceof ToldError) return json;
-  const chunk = { ...NOTHING };
-  if (isObject(json.usage)) chunk.usage = usageOf(json.usage);
+  const payload = { ...NOTHING };
+  if (isObject(json.usage)) payload.usage = usageOf(json.usage);
   // We ask for one choice; one more would be mixed into its text.
   const choice = Array.isArray(json.choices) ? json.choices.find(isFirst) : undefined;
-  if (choice === undefined) return chunk;
-  chunk.progress = true;
+  if (choice === undefined) return payload;
+  payload.progress = true;
   const delta = choice.delta;
   if (isObject(delta)) {
-    chunk.text = textOf(delta);
-    chunk.reasoning = reasoningOf(delta);
+    payload.text = textOf(delta);
+    payload.reasoning = reasoningOf(delta);
     if (isCall(delta.tool_calls) || isCall(delta.function_call)) {
       throw connectionError("called a tool, which is not supported here");
     }
   } else {
-    chunk.text = asText(choice.text);
+    payload.text = asText(choice.text);
   }
   const reason = finishReasonOf(choice.finish_reason);
-  if (reason !== undefined) chunk.finish = FINISHES.get(reason) ?? "stop";
-  return chunk;
+  if (reason !== undefined) payload.finish = FINISHES.get(reason) ?? "stop";
+  return payload;
 }
 
 function isFirst(choice: unknown): choice is Json {
@@ -60,7 +60,7 @@ function isCall(value: unknown): boolean {
  * What a finish_reason means where it is not the model's own end. A generation that was given up must not pass for a
  * whole answer.
  */
-const FINISHES: ReadonlyMap<string, Chunk["finish"]> = new Map([
+const FINISHES: ReadonlyMap<string, Payload["finish"]> = new Map([
   ["length", "length"],
   ["max_tokens", "length"],
   // Mistral, GLM: the model's own limit.

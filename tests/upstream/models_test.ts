@@ -91,8 +91,8 @@ const FAULTS: Record<string, [Script, number, RegExp]> = {
     /no list/,
   ],
   "no HTTP": [{ steps: ["SSH-2.0-secret\r\n\r\n"], end: "fin" }, 502, /no list of its models/],
-  "silence": [{ steps: [], end: "hold" }, 504, /within 250 ms/],
-  "silence in the middle": [{ steps: ["HTTP/1.1 200 OK\r\n\r\n{"], end: "hold" }, 504, /within 250 ms/],
+  "silence": [{ steps: [], end: "hold" }, 504, /within 0\.25 s\./],
+  "silence in the middle": [{ steps: ["HTTP/1.1 200 OK\r\n\r\n{"], end: "hold" }, 504, /within 0\.25 s\./],
 };
 
 for (const [name, [script, wanted, told]] of Object.entries(FAULTS)) {

@@ -1,5 +1,6 @@
-import { TapError } from "../../errors.ts";
+import type { TapError } from "../../errors.ts";
 import type { Clock, Task } from "../pacer.ts";
+import { tooLate } from "./failures.ts";
 
 /** Times are milliseconds. */
 export interface UpstreamLimits {
@@ -70,7 +71,7 @@ export class Deadlines implements Task {
   }
 
   #miss(what: string, ms: number): void {
-    this.#late(new TapError("upstream_timeout", `The upstream server ${what} within ${ms / 1000} s.`));
+    this.#late(tooLate(what, ms));
   }
 
   #arm(now: number): void {

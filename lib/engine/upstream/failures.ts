@@ -26,6 +26,11 @@ export function notConnected(cause: unknown): TapError {
   );
 }
 
+/** A time limit, in milliseconds, that was not kept, in the words of what the server did within it. */
+export function tooLate(what: string, ms: number): TapError {
+  return new TapError("upstream_timeout", `The upstream server ${what} within ${ms / 1000} s.`);
+}
+
 /** What the client is told of an error inside the upstream's stream. */
 export function streamError(error: unknown): TapError {
   const text = messageOf(error);

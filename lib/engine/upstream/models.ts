@@ -1,11 +1,10 @@
-import { TapError } from "../../errors.ts";
 import { requestBytes } from "../../http/head.ts";
 import { isCount, isObject } from "../../json.ts";
 import type { ListedModel } from "../engine.ts";
 import type { Clock } from "../pacer.ts";
 import type { UpstreamLimits } from "./deadlines.ts";
 import { type Connect, Exchange } from "./exchange.ts";
-import { brokenExchange } from "./failures.ts";
+import { brokenExchange, tooLate } from "./failures.ts";
 import { Link } from "./link.ts";
 import { refusal } from "./refusal.ts";
 import { ourHeaders, type Upstream } from "./request.ts";
@@ -49,12 +48,7 @@ export async function listModels(
     if (status !== 200) throw refusal(status, headers, status === 404 ? "" : text, false);
     return parseModels(text);
   } catch (error) {
-    if (late) {
-      throw new TapError(
-        "upstream_timeout",
-        `The upstream server did not list its models within ${withinMs} ms.`,
-      );
-    }
+    if (late) throw tooLate("did not list its models", withinMs);
     throw brokenExchange("gave no list of its models", error);
   } finally {
     clock.cancel(deadline);

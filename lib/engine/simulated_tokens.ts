@@ -1,3 +1,4 @@
+import type { Settings } from "../config.ts";
 import type { TapError } from "../errors.ts";
 import type { Batch, Member } from "./batch.ts";
 import {
@@ -15,21 +16,20 @@ import type { Clock, Task } from "./pacer.ts";
 import { PollableTokens } from "./pollable.ts";
 import { promptSeed, stepAt } from "./vocabulary.ts";
 
-/** The cost model. Times are milliseconds, with fractions. */
-export interface SimulatedOptions {
-  seed: number;
-  timeToFirstToken: number;
-  timeToFirstTokenStdDev: number;
-  prefillTimePerToken: number;
-  interTokenLatency: number;
-  interTokenLatencyStdDev: number;
-  /** The factor on the inter-token latency when all slots are busy; 1 at a batch of one, linear between. */
-  timeFactorUnderLoad: number;
-  maxNumSeqs: number;
-  maxWaitingQueueLength: number;
-  /** False: the same model, nothing is waited for. */
-  realtime: boolean;
-}
+/** The settings that are the cost model. Times are milliseconds, with fractions. */
+export type SimulatedOptions = Pick<
+  Settings,
+  | "seed"
+  | "timeToFirstToken"
+  | "timeToFirstTokenStdDev"
+  | "prefillTimePerToken"
+  | "interTokenLatency"
+  | "interTokenLatencyStdDev"
+  | "timeFactorUnderLoad"
+  | "maxNumSeqs"
+  | "maxWaitingQueueLength"
+  | "realtime"
+>;
 
 /**
  * How late a generation may run and still catch up in a burst, in milliseconds. Beyond it the schedule moves: a
@@ -191,6 +191,7 @@ export class SimulatedTokens extends PollableTokens implements Member, Task {
     };
   }
 
+  /** The factor is 1 at a batch of one, and the one set when all slots are busy; linear between. */
   #gapMs(): number {
     const { interTokenLatencyStdDev, timeFactorUnderLoad } = this.#options;
     const gap = interTokenLatencyStdDev === 0

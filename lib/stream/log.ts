@@ -1,7 +1,8 @@
+import type { Settings } from "../config.ts";
 import { reasonOf, type TapError } from "../errors.ts";
 import type { GenerationRecord } from "./record.ts";
 
-export type LogFormat = "text" | "json";
+type LogFormat = Settings["logFormat"];
 
 /** One line for a finished generation. Never the prompt, never the text. */
 export function generationLine(record: GenerationRecord, format: LogFormat, at: Date): string {

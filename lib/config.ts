@@ -29,23 +29,18 @@ function written(ms: number): string {
   return ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
-function whole(min: number, max: number, fallback: number, about: string) {
-  return z.union([z.string(), z.number()]).transform((text, context) => {
-    const value = /^-?\d+$/.test(String(text).trim()) ? Number(text) : NaN;
-    if (value >= min && value <= max) return value;
-    context.addIssue({ code: "custom", message: `a whole number from ${min} to ${max}` });
-    return z.NEVER;
-  }).default(fallback).meta({ about, kind: "N" });
+function number(form: RegExp, name: string, kind: string) {
+  return (min: number, max: number, fallback: number, about: string) =>
+    z.union([z.string(), z.number()]).transform((text, context) => {
+      const value = form.test(String(text).trim()) ? Number(text) : NaN;
+      if (value >= min && value <= max) return value;
+      context.addIssue({ code: "custom", message: `${name} from ${min} to ${max}` });
+      return z.NEVER;
+    }).default(fallback).meta({ about, kind });
 }
 
-function decimal(min: number, max: number, fallback: number, about: string) {
-  return z.union([z.string(), z.number()]).transform((text, context) => {
-    const value = /^\d+(\.\d+)?$/.test(String(text).trim()) ? Number(text) : NaN;
-    if (value >= min && value <= max) return value;
-    context.addIssue({ code: "custom", message: `a number from ${min} to ${max}` });
-    return z.NEVER;
-  }).default(fallback).meta({ about, kind: "X" });
-}
+const whole = number(/^-?\d+$/, "a whole number", "N");
+const decimal = number(/^\d+(\.\d+)?$/, "a number", "X");
 
 function flag(fallback: boolean, about: string) {
   return z.union([

@@ -9,18 +9,18 @@ import { Pieces } from "./llama/pieces.ts";
 import { Seat } from "./llama/seat.ts";
 
 export interface LlamaOptions {
-  /** Generations that run at once; each has its share of the cache, so memory grows with it. Default 4. */
-  sequences?: number;
-  /** Generations that may wait for a sequence; beyond it `rate_limit`. Default 1,024. */
-  maxQueue?: number;
-  /** Positions of one generation, prompt and answer. Default 8,192; at most what the model was trained for. */
-  contextLength?: number;
+  /** Generations that run at once; each has its share of the cache, so memory grows with it. */
+  sequences: number;
+  /** Generations that may wait for a sequence; beyond it `rate_limit`. */
+  maxQueue: number;
+  /** Positions of one generation, prompt and answer; at most what the model was trained for. */
+  contextLength: number;
   /** Threads that compute. Default: one per core that is good for it, less one, which the server itself needs. */
   threads?: number;
   /** Jinja template that makes one prompt of a chat; without it the messages are written one below the other. */
   chatTemplate?: string;
   /** Milliseconds, monotonic. */
-  now?: () => number;
+  now: () => number;
 }
 
 /**
@@ -54,18 +54,18 @@ export class LlamaEngine implements Engine {
     this.#binding = binding;
     this.#model = model;
     this.#context = context;
-    this.#batch = new Batch(sequences, options.maxQueue ?? 1024);
+    this.#batch = new Batch(sequences, options.maxQueue);
     this.#decoder = new Decoder(context, batchSize, () => this.#batch.inUse);
     this.#freeSequences = Array.from({ length: sequences }, (_, index) => sequences - 1 - index);
     this.#chat = chatRenderer(binding, model, options.chatTemplate);
-    this.#now = options.now ?? (() => performance.now());
+    this.#now = options.now;
   }
 
   /** An engine over a loaded `model`, which it owns from now on. Throws when there is no memory for the cache. */
   static async create(
     binding: LlamaBinding,
     model: LlamaModel,
-    options: LlamaOptions = {},
+    options: LlamaOptions,
   ): Promise<LlamaEngine> {
     const sizes = sizesOf(model, options);
     const { sequences, contextLength, batchSize } = sizes;
@@ -205,7 +205,7 @@ interface Sizes {
   batchSize: number;
 }
 
-function sizesOf(model: LlamaModel, { sequences = 4, contextLength = 8192 }: LlamaOptions): Sizes {
+function sizesOf(model: LlamaModel, { sequences, contextLength }: LlamaOptions): Sizes {
   return {
     sequences,
     contextLength: Math.min(contextLength, model.getTrainContextSize()),

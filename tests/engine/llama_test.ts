@@ -3,7 +3,7 @@ import { TapError } from "../../lib/errors.ts";
 import type { LlamaEngine, LlamaOptions } from "../../lib/engine/llama.ts";
 import { LlamaLoadError, loadLlama } from "../../lib/engine/llama/load.ts";
 import { tinyGguf, type TinyGgufOptions } from "../helpers/tiny_gguf.ts";
-import { all, countOf, request, Seen, textOf } from "./llama/harness.ts";
+import { all, countOf, OPTIONS, request, Seen, textOf } from "./llama/harness.ts";
 
 /** Where everything must be tested. Elsewhere a test fetches no package of ten megabytes unasked. */
 const inCi = Deno.env.get("CI") === "true";
@@ -19,9 +19,9 @@ async function temporary(bytes: Uint8Array) {
 type Open = LlamaEngine & AsyncDisposable;
 
 /** llama.cpp over a tiny model, closed at the end of the scope. One thread: the test machine may have no more. */
-async function tiny(file: TinyGgufOptions = {}, options: LlamaOptions = {}): Promise<Open> {
+async function tiny(file: TinyGgufOptions = {}, options: Partial<LlamaOptions> = {}): Promise<Open> {
   await using model = await temporary(tinyGguf(file));
-  const engine = await loadLlama({ model: model.path, threads: 1, fetch: inCi, ...options });
+  const engine = await loadLlama({ ...OPTIONS, model: model.path, threads: 1, fetch: inCi, ...options });
   return Object.assign(engine, { [Symbol.asyncDispose]: () => engine.close() });
 }
 
@@ -184,12 +184,18 @@ Deno.test("a file that is no model is one clear line", async (test) => {
   for (const [name, bytes, wanted] of cases) {
     await test.step(name, async () => {
       await using file = await temporary(bytes);
-      const { message } = await assertRejects(() => loadLlama({ model: file.path }), LlamaLoadError);
+      const { message } = await assertRejects(
+        () => loadLlama({ ...OPTIONS, model: file.path }),
+        LlamaLoadError,
+      );
       assert(wanted.test(message), message);
     });
   }
   await test.step("not there", async () => {
-    const { message } = await assertRejects(() => loadLlama({ model: "no/such.gguf" }), LlamaLoadError);
+    const { message } = await assertRejects(
+      () => loadLlama({ ...OPTIONS, model: "no/such.gguf" }),
+      LlamaLoadError,
+    );
     assertEquals(message, `--model: wanted a GGUF file, found no file "no/such.gguf"`);
   });
 });
@@ -198,7 +204,7 @@ Deno.test("a package that is not installed, or cannot be had, is one clear line"
   await using file = await temporary(tinyGguf());
   await using pins = await unknownPins();
   const load = (fetch: boolean) =>
-    assertRejects(() => loadLlama({ model: file.path, pins: pins.url, fetch }), LlamaLoadError);
+    assertRejects(() => loadLlama({ ...OPTIONS, model: file.path, pins: pins.url, fetch }), LlamaLoadError);
   await test.step("not installed", async () => {
     const { message } = await load(false);
     const wanted =
@@ -233,8 +239,8 @@ Deno.test("a process that has closed the engine ends by itself", { ignore }, asy
   );
   const code = `
     const { loadLlama } = await import(${JSON.stringify(engine)});
-    const { all, countOf, request, Seen } = await import(${JSON.stringify(harness)});
-    const engine = await loadLlama({ model: ${JSON.stringify(file.path)}, threads: 1 });
+    const { all, countOf, OPTIONS, request, Seen } = await import(${JSON.stringify(harness)});
+    const engine = await loadLlama({ ...OPTIONS, model: ${JSON.stringify(file.path)}, threads: 1 });
     console.log(countOf(await all(engine.generate(request("hello", 10), new AbortController().signal, new Seen()))));
     await engine.close();`;
   const config = new URL("../../deno.json", import.meta.url).pathname;

@@ -2,13 +2,13 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { TapError } from "../../../lib/errors.ts";
 import { LlamaEngine, type LlamaOptions } from "../../../lib/engine/llama.ts";
 import type { SamplerConfig } from "../../../lib/engine/llama/binding.ts";
-import { all, countOf, request, Seen, textOf } from "./harness.ts";
+import { all, countOf, OPTIONS, request, Seen, textOf } from "./harness.ts";
 import { END, type Script, ScriptedBinding, START } from "./scripted_binding.ts";
 
 /** An engine that writes the alphabet, from the place in it that the length of its sequence says. */
-async function alphabet(script: Partial<Script> = {}, options: LlamaOptions = {}) {
+async function alphabet(script: Partial<Script> = {}, options: Partial<LlamaOptions> = {}) {
   const binding = new ScriptedBinding({ answer: (history) => 97 + (history.length % 26), ...script });
-  return { binding, engine: await LlamaEngine.create(binding, binding.model, options) };
+  return { binding, engine: await LlamaEngine.create(binding, binding.model, { ...OPTIONS, ...options }) };
 }
 
 const never = new AbortController().signal;

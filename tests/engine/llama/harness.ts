@@ -1,4 +1,13 @@
 import type { EngineRequest, FinishReason, Token, Usage, Watch } from "../../../lib/engine/engine.ts";
+import type { LlamaOptions } from "../../../lib/engine/llama.ts";
+
+/** What an engine is given where a test says nothing else: room enough for all tests. */
+export const OPTIONS: LlamaOptions = {
+  sequences: 4,
+  maxQueue: 100,
+  contextLength: 8192,
+  now: () => performance.now(),
+};
 
 /** What an engine reported about one generation. */
 export class Seen implements Watch {

@@ -71,6 +71,15 @@ function line(fallback: string, about: string, kind = "TEXT") {
 /** Tokens of prompt and answer that no limit goes beyond. */
 export const MOST_MODEL_LEN = 10_000_000;
 
+/** Settings whose default is another one with an engine. */
+const ENGINE_DEFAULTS = {
+  simulated: {},
+  // An upstream server knows how much its model takes; a limit of ours would cut it short.
+  upstream: { maxModelLen: MOST_MODEL_LEN },
+  // Each slot of the embedded model holds a context in memory: 256 of them would take most machines down.
+  llama: { maxNumSeqs: 4 },
+};
+
 /** Every setting: its default, its bounds and what it is for. The flag is the key in kebab-case. */
 export const Settings = z.object({
   host: line("127.0.0.1", "address to listen on"),
@@ -102,7 +111,8 @@ export const Settings = z.object({
     1,
     100_000,
     256,
-    "slots: generations in prefill or decode at once; 4 with the llama engine, where each costs memory",
+    `slots: generations in prefill or decode at once; ${ENGINE_DEFAULTS.llama.maxNumSeqs} with the llama engine, ` +
+      "where each costs memory",
   ),
   maxWaitingQueueLength: whole(0, 1_000_000, 1024, "generations that may wait for a slot; more get 429"),
   maxModelLen: whole(
@@ -126,6 +136,12 @@ export const Settings = z.object({
 
 export type Settings = z.infer<typeof Settings>;
 export type SettingKey = keyof Settings;
+
+/** The defaults that an engine has of its own; none where `engine` is not the name of one. */
+export function engineDefaults(engine: string | undefined): z.input<typeof Settings> {
+  const { data } = Settings.shape.engine.safeParse(engine);
+  return data === undefined ? {} : ENGINE_DEFAULTS[data];
+}
 
 export interface SettingRow {
   key: SettingKey;

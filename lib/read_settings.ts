@@ -1,6 +1,6 @@
 import {
   ConfigError,
-  MOST_MODEL_LEN,
+  engineDefaults,
   type SettingKey as Key,
   settingRows,
   Settings,
@@ -88,11 +88,7 @@ function gather(args: readonly string[], env: Env): Given {
 }
 
 function check(values: Given["values"]): Settings {
-  // Each slot of the embedded model holds a context in memory: 256 of them would take most machines down.
-  if (values.engine === "llama") values.maxNumSeqs ??= "4";
-  // An upstream server knows how much its model takes; a limit of ours would cut it short.
-  if (values.engine === "upstream") values.maxModelLen ??= String(MOST_MODEL_LEN);
-  const parsed = Settings.safeParse(values);
+  const parsed = Settings.safeParse({ ...engineDefaults(values.engine), ...values });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const key = issue.path[0] as Key;

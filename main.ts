@@ -165,7 +165,7 @@ async function serve(settings: Settings): Promise<void> {
 
 if (import.meta.main) {
   if (Deno.args.includes("--help") || Deno.args.includes("-h")) {
-    console.log(settingsHelp());
+    console.log(settingsHelp(Deno.args));
     Deno.exit(0);
   }
   if (Deno.args.includes("--version")) {

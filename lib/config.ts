@@ -152,8 +152,9 @@ export interface SettingRow {
   about: string;
 }
 
-/** Every setting as a row, for `--help` and the README. */
-export function settingRows(): SettingRow[] {
+/** Every setting as a row, for `--help` and the README; with the defaults of `engine` where one is named. */
+export function settingRows(engine?: string): SettingRow[] {
+  const defaults = Settings.parse(engineDefaults(engine));
   return Object.entries(Settings.shape).map(([key, schema]) => {
     const meta = schema.meta() as { about: string; kind: string; shown?: string };
     const kebab = key.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase());
@@ -161,7 +162,7 @@ export function settingRows(): SettingRow[] {
       key: key as SettingKey,
       flag: "--" + kebab,
       env: "TOKENTAP_" + kebab.replaceAll("-", "_").toUpperCase(),
-      default: meta.shown ?? String(schema.parse(undefined)),
+      default: meta.shown ?? String(defaults[key as SettingKey]),
       kind: meta.kind,
       about: meta.about,
     };

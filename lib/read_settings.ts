@@ -126,9 +126,15 @@ function split(argument: string): [string, string | undefined] {
   return at < 0 ? [argument, undefined] : [argument.slice(0, at), argument.slice(at + 1)];
 }
 
-/** The text of `--help`. */
-export function settingsHelp(): string {
-  const rows = settingRows();
+/** The engine that `args` name, whatever else is in them: also who has made a mistake may ask for help. */
+function engineIn(args: readonly string[]): string | undefined {
+  const at = args.findLastIndex((arg) => split(arg)[0] === "--engine");
+  return at < 0 ? undefined : split(args[at])[1] ?? args[at + 1];
+}
+
+/** The text of `--help`, with the defaults of the engine that `args` name. */
+export function settingsHelp(args: readonly string[]): string {
+  const rows = settingRows(engineIn(args));
   const left = rows.map((row) => `  ${row.flag} ${row.kind}`);
   const width = Math.max(...left.map((text) => text.length));
   return [

@@ -210,12 +210,12 @@ Deno.test("what is said of an upstream server without its engine is refused: its
 
 Deno.test("the help names the units of a time", () =>
   assertStringIncludes(
-    settingsHelp(),
+    settingsHelp([]),
     "A TIME is like 20ms or 1.5s (us, ms, s, m, h); a bare number is milli",
   ));
 
 Deno.test("every setting has a flag and a variable that set it, and is in the help with its default", () => {
-  const help = settingsHelp();
+  const help = settingsHelp([]);
   const rows = settingRows();
   assertEquals(rows.map(({ key }) => key).sort(), Object.keys(Settings.shape).sort());
   for (const { key, flag, env, default: shown, kind, about } of rows) {
@@ -228,6 +228,19 @@ Deno.test("every setting has a flag and a variable that set it, and is in the he
     const byFlag = readSettings([flag, value], UPSTREAM);
     assertEquals(byFlag[key], readSettings([], { ...UPSTREAM, [env]: value })[key]);
     assertEquals(String(byFlag[key]), value.replace("ms", ""), flag);
+  }
+});
+
+Deno.test("the help has the defaults of the engine that is named, and those without one for a name that is none", () => {
+  const shown = (args: string) =>
+    ["--max-num-seqs", "--max-model-len"].map((flag) =>
+      new RegExp(`^  ${flag} .*\\((.*)\\)$`, "m").exec(settingsHelp(args.split(" ")))?.[1]
+    );
+  assertEquals(shown("--engine llama --help"), ["4", "8192"]);
+  assertEquals(shown("--help --engine=upstream"), ["256", "10000000"]);
+  assertEquals(shown("--engine llama --no-such --engine simulated"), ["256", "8192"]);
+  for (const args of ["--help", "--engine --help", "--engine", "--engine __proto__"]) {
+    assertEquals(shown(args), ["256", "8192"], args);
   }
 });
 

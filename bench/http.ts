@@ -1,5 +1,6 @@
 import { framing } from "../lib/http/framing.ts";
 import { readHead, requestBytes } from "../lib/http/head.ts";
+import { writeAll } from "../lib/http/socket.ts";
 
 const READ_SIZE = 64 * 1024;
 
@@ -60,7 +61,7 @@ export class HttpConnection implements Disposable {
     const settle = () => signal?.removeEventListener("abort", onAbort);
     try {
       signal?.throwIfAborted();
-      await this.#write(request);
+      await writeAll(this.#conn, request);
       const { status, headers: responseHeaders, rest } = await readHead(() => this.#read());
       const empty = method === "HEAD" || status === 204 || status === 304;
       const stream = empty ? null : this.#body(responseHeaders, rest, settle);
@@ -82,10 +83,6 @@ export class HttpConnection implements Disposable {
 
   [Symbol.dispose]() {
     this.close();
-  }
-
-  async #write(bytes: Uint8Array) {
-    while (bytes.length > 0) bytes = bytes.subarray(await this.#conn.write(bytes));
   }
 
   /** What one read of the socket gives, in an array of its own; null at its end. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { HttpServer } from "../../lib/http/server/http_server.ts";
 import type { Failure, Handler } from "../../lib/http/server/connection.ts";
-import type { Socket } from "../../lib/http/server/socket.ts";
+import type { Socket } from "../../lib/http/socket.ts";
 import { RawClient } from "../helpers/sockets.ts";
 import { MemorySocket } from "./memory_socket.ts";
 import { settle } from "./serving.ts";

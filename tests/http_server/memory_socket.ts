@@ -1,4 +1,4 @@
-import type { Socket } from "../../lib/http/server/socket.ts";
+import type { Socket } from "../../lib/http/socket.ts";
 
 /** A connection in memory: what the test sends is read as it was sent, and all that is written is kept. */
 export class MemorySocket implements Socket {

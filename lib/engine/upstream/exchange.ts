@@ -1,14 +1,9 @@
 import { framing, type Unframe } from "../../http/framing.ts";
 import { readHead } from "../../http/head.ts";
+import { type Socket, writeAll } from "../../http/socket.ts";
 
-/** An open connection, in the form in which `Deno.Conn` is one. */
-export interface Connection {
-  /** How many bytes came, or null at the end. */
-  read(into: Uint8Array): Promise<number | null>;
-  write(bytes: Uint8Array): Promise<number>;
-  /** Closes the socket at once; a read or write under way rejects. */
-  close(): void;
-}
+/** A socket to the upstream server: each is for one exchange. */
+export type Connection = Socket;
 
 /** The socket is open, but its TLS handshake failed: a certificate that is not trusted, or no TLS at all. */
 export class HandshakeError extends Error {
@@ -20,7 +15,7 @@ export class HandshakeError extends Error {
  * failed, and leaves no socket behind then. It may also come too late: who does not want it any more closes it. The
  * socket is opened by whoever knows the runtime, see dial.ts.
  */
-export type Connect = (signal: AbortSignal) => Promise<Connection>;
+export type Connect = (signal: AbortSignal) => Promise<Socket>;
 
 /** Enough for a token's event many times over; each open stream holds one. */
 const READ_BYTES = 8 * 1024;
@@ -32,7 +27,7 @@ const READ_BYTES = 8 * 1024;
  * of one's own), a read of a socket 13 µs. And with one connection for each generation, to close it is to leave.
  */
 export class Exchange {
-  readonly #connection: Connection;
+  readonly #socket: Socket;
   readonly #buffer = new Uint8Array(READ_BYTES);
   #rest: Uint8Array | undefined;
   #unframe: Unframe | undefined;
@@ -40,8 +35,8 @@ export class Exchange {
   /** What is thrown at the first read of the body: the head may be all that is wanted, a refusal's most of all. */
   unreadable: unknown;
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
+  constructor(socket: Socket) {
+    this.#socket = socket;
   }
 
   /**
@@ -51,7 +46,7 @@ export class Exchange {
    */
   async send(request: Uint8Array): Promise<{ status: number; headers: Headers }> {
     // A write that fails is no failure yet; without a response the read fails too.
-    this.#write(request).catch(() => {});
+    writeAll(this.#socket, request).catch(() => {});
     const { status, headers, rest } = await readHead(async () => this.#piece(await this.#fill()));
     this.#rest = rest;
     try {
@@ -100,13 +95,9 @@ export class Exchange {
     return text;
   }
 
-  async #write(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) at += await this.#connection.write(bytes.subarray(at));
-  }
-
   /** Not asynchronous itself: this is the read of each token, and a promise of its own would be one too many. */
   #fill(): Promise<number | null> {
-    return this.#connection.read(this.#buffer);
+    return this.#socket.read(this.#buffer);
   }
 
   #piece(size: number | null): Uint8Array | null {

@@ -1,3 +1,4 @@
+import { closeSocket, type Socket, writeAll } from "../socket.ts";
 import { aboutServer } from "./about_server.ts";
 import { BodyReader } from "./body_reader.ts";
 import { Inbox } from "./inbox.ts";
@@ -5,7 +6,6 @@ import { Refusal } from "./refusal.ts";
 import { HeadScan, parseRequestHead, type RequestHead } from "./request_head.ts";
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";
-import { closeSocket, type Socket, writeAll } from "./socket.ts";
 import { endIsInSight, MOST_UNREAD, passOver } from "./unread.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;

@@ -1,9 +1,9 @@
 import type { DirectBody, Outlet } from "../outlet.ts";
 import type { SharedBytes } from "../shared_bytes.ts";
 import { joined } from "../bytes.ts";
+import { closeSocket, type Socket } from "../socket.ts";
 import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
 import { PendingWrite, type WriteOwner } from "./pending_write.ts";
-import { closeSocket, type Socket } from "./socket.ts";
 
 /**
  * Writes a body that needs no stream: what it gives goes to the socket in the same turn, one write at a time. While

@@ -1,5 +1,5 @@
+import type { Socket } from "../socket.ts";
 import { Connection, type ConnectionOptions, type Failure, type Handler } from "./connection.ts";
-import type { Socket } from "./socket.ts";
 
 /** Where connections come from. `Deno.Listener` is one. */
 export interface Door extends AsyncIterable<Socket> {

@@ -1,4 +1,4 @@
-import type { Socket } from "./socket.ts";
+import type { Socket } from "../socket.ts";
 
 /** Of bytes not yet used; the socket is not read beyond while somebody reads them, so that its window holds the peer back. */
 const MOST = 65_536;

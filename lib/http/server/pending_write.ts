@@ -1,5 +1,5 @@
 import { nextTask } from "../../event_loop.ts";
-import type { Socket } from "./socket.ts";
+import type { Socket } from "../socket.ts";
 
 /** Whose write it is. */
 export interface WriteOwner {

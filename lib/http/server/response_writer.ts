@@ -1,9 +1,9 @@
 import { ChunkFrames, LAST_CHUNK } from "./chunk_frame.ts";
 import { joined } from "../bytes.ts";
 import { directBody } from "../outlet.ts";
+import { closeSocket, type Socket, writeAll } from "../socket.ts";
 import { DirectSender } from "./direct_sender.ts";
 import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
-import { closeSocket, type Socket, writeAll } from "./socket.ts";
 
 /** Rounds of microtasks after which a read that has not settled waits for something outside. */
 const ROUNDS = 6;

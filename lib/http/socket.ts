@@ -1,4 +1,4 @@
-/** One end of a TCP connection, as the runtime gives it. `Deno.TcpConn` is one. */
+/** One end of a connection, as the runtime gives it. `Deno.TcpConn` is one, and `Deno.TlsConn`. */
 export interface Socket {
   /** Bytes read into `into`; null when the peer has sent its last. Only one read waits at a time. */
   read(into: Uint8Array): Promise<number | null>;

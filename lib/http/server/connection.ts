@@ -177,8 +177,8 @@ export class Connection {
       return false;
     }
     if (body) body.expected = false;
-    const exchange = { method: head.method, old: head.old, close };
-    const writer = this.#writer = new ResponseWriter(this.#socket, response, exchange);
+    const form = { method: head.method, old: head.old, close };
+    const writer = this.#writer = new ResponseWriter(this.#socket, response, form);
     this.#leave = () => {
       if (writer.broken) return;
       writer.leave();

@@ -10,7 +10,9 @@ const ROUNDS = 6;
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 
-export interface Exchange {
+/** What decides the form of an answer, beside the response itself. */
+export interface AnswerForm {
+  /** That of the request. */
   method: string;
   /** The client is of HTTP/1.0. Then `close` too: nothing but its end tells it where a body without length ends. */
   old: boolean;
@@ -31,14 +33,14 @@ export class ResponseWriter {
   ready = false;
   readonly #socket: Socket;
   readonly #response: Response;
-  readonly #exchange: Exchange;
+  readonly #form: AnswerForm;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #sender: DirectSender | undefined;
 
-  constructor(socket: Socket, response: Response, exchange: Exchange) {
+  constructor(socket: Socket, response: Response, form: AnswerForm) {
     this.#socket = socket;
     this.#response = response;
-    this.#exchange = exchange;
+    this.#form = form;
   }
 
   /** The peer has left, and the socket is closed: stops the body at once, also while it is silent. */
@@ -60,7 +62,7 @@ export class ResponseWriter {
 
   async #send(): Promise<boolean> {
     const { body, status } = this.#response;
-    const { method, close } = this.#exchange;
+    const { method, close } = this.#form;
     if (body === null || bodiless(method, status)) {
       body?.cancel().catch(() => {});
       return await this.#whole(bodiless(method, status) ? "none" : 0);
@@ -69,7 +71,7 @@ export class ResponseWriter {
     const direct = directBody(body);
     this.told = direct !== undefined;
     if (direct !== undefined) {
-      const { old } = this.#exchange;
+      const { old } = this.#form;
       const sender = new DirectSender(this.#socket, direct, !old);
       if (direct.attach(sender)) {
         this.#sender = sender;
@@ -102,7 +104,7 @@ export class ResponseWriter {
   async #whole(framing: number | "none", body?: Uint8Array): Promise<boolean> {
     this.ready = true;
     await this.#head(framing, body);
-    return !this.#exchange.close;
+    return !this.#form.close;
   }
 
   async #stream(
@@ -112,7 +114,7 @@ export class ResponseWriter {
   ): Promise<boolean> {
     const length = this.#response.headers.get("content-length");
     if (length !== null) return await this.#plain(reader, reading, first, Number(length));
-    if (this.#exchange.old) return await this.#plain(reader, reading, first, undefined);
+    if (this.#form.old) return await this.#plain(reader, reading, first, undefined);
     const socket = this.#socket;
     const frames = new ChunkFrames();
     await this.#head("chunked", first?.length ? frames.frame(first) : undefined);
@@ -127,7 +129,7 @@ export class ResponseWriter {
       read = await reader.read();
     }
     await writeAll(socket, LAST_CHUNK);
-    return !this.#exchange.close;
+    return !this.#form.close;
   }
 
   /** Without chunks: the body ends after `length` bytes, or with the connection. */
@@ -147,7 +149,7 @@ export class ResponseWriter {
     }
     if (length === undefined) return false;
     if (sent !== length) throw this.#wrongLength(length);
-    return !this.#exchange.close;
+    return !this.#form.close;
   }
 
   #wrongLength(length: number): Error {
@@ -158,7 +160,7 @@ export class ResponseWriter {
 
   /** The head, and with it what is ready of the body. */
   async #head(framing: BodyFraming, ready?: Uint8Array): Promise<void> {
-    const head = responseHead(this.#response, framing, this.#exchange.close);
+    const head = responseHead(this.#response, framing, this.#form.close);
     await writeAll(this.#socket, ready === undefined ? head : joined([head, ready]));
   }
 }

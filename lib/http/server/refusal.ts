@@ -1,13 +1,5 @@
 import { httpDate } from "./http_date.ts";
-
-const REASONS = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  414: "URI Too Long",
-  431: "Request Header Fields Too Large",
-  501: "Not Implemented",
-  505: "HTTP Version Not Supported",
-} as const;
+import { REFUSAL_REASONS, type RefusalStatus } from "./reasons.ts";
 
 /**
  * A request that no handler sees, because what it says cannot be trusted or is not supported; or the end of a body that
@@ -15,9 +7,9 @@ const REASONS = {
  */
 export class Refusal extends Error {
   override name = "Refusal";
-  readonly status: keyof typeof REASONS;
+  readonly status: RefusalStatus;
 
-  constructor(status: keyof typeof REASONS, message: string) {
+  constructor(status: RefusalStatus, message: string) {
     super(message);
     this.status = status;
   }
@@ -28,7 +20,7 @@ export class Refusal extends Error {
     const error = { code, message: `The request: ${this.message}.`, param: null };
     const body = JSON.stringify({ error });
     const head = [
-      `HTTP/1.1 ${this.status} ${REASONS[this.status]}`,
+      `HTTP/1.1 ${this.status} ${REFUSAL_REASONS[this.status]}`,
       "content-type: application/json",
       `content-length: ${body.length}`,
       "connection: close",

@@ -1,32 +1,11 @@
 import { httpDate } from "./http_date.ts";
+import { REASONS } from "./reasons.ts";
 
 /** Statuses that never have a body. */
 const BODILESS = /^(1..|204|304)$/;
 
 /** What this server says itself about the connection. */
 const OWN = /^(connection|keep-alive|transfer-encoding|date|content-length)$/;
-
-/** Reasons are optional; these are what one reads in a terminal. */
-const REASONS: Record<number, string> = {
-  200: "OK",
-  201: "Created",
-  204: "No Content",
-  304: "Not Modified",
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  413: "Content Too Large",
-  415: "Unsupported Media Type",
-  429: "Too Many Requests",
-  500: "Internal Server Error",
-  501: "Not Implemented",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
-};
 
 /** How the end of a body is known: its bytes, chunks, the end of the connection; or there is none. */
 export type BodyFraming = number | "chunked" | "close" | "none";

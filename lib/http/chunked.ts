@@ -1,3 +1,4 @@
+import { quote } from "../errors.ts";
 import { joined } from "./bytes.ts";
 
 const CR = 13;
@@ -47,14 +48,14 @@ export class ChunkedDecoder {
       case "size": {
         const size = line.split(";")[0].trim();
         if (!/^[0-9a-f]{1,8}$/i.test(size)) {
-          throw new Error(`wanted a chunk size in hexadecimal, got "${line}"`);
+          throw new Error(`wanted a chunk size in hexadecimal, got ${quote(line)}`);
         }
         this.#left = parseInt(size, 16);
         this.#state = this.#left === 0 ? "trailer" : "data";
         break;
       }
       case "data-end":
-        if (line !== "") throw new Error(`wanted a line end after a chunk, got "${line}"`);
+        if (line !== "") throw new Error(`wanted a line end after a chunk, got ${quote(line)}`);
         this.#state = "size";
         break;
       case "trailer":

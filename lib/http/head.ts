@@ -67,7 +67,7 @@ function parseHead(head: string): { status: number; headers: Headers } {
   // A header may go on in a line that begins with a blank (RFC 9112, 5.2). One behind the status line goes with its reason.
   const [statusLine, ...lines] = head.replaceAll(/\r\n[ \t]+/g, " ").split("\r\n");
   const status = /^HTTP\/1\.\d (\d{3})/.exec(statusLine)?.[1];
-  if (!status) throw new Error(`wanted an HTTP/1.1 status line, got "${statusLine.slice(0, 80)}"`);
+  if (!status) throw new Error(`wanted an HTTP/1.1 status line, got ${quote(statusLine, 80)}`);
   const headers = new Headers();
   for (const line of lines) {
     // What is no header is passed over, for it may be of no interest; not where it would leave the body's end a guess.

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { ChunkedDecoder } from "../../lib/http/chunked.ts";
 import { everyCut } from "../helpers/cut_body.ts";
 import { dechunk } from "../helpers/dechunk.ts";
@@ -25,4 +25,12 @@ Deno.test("broken framing is an error that shows what came", () => {
   assertThrows(() => dechunk([bytesOf("-1\r\n")]), Error, 'got "-1"');
   assertThrows(() => dechunk([bytesOf("1\r\nab\r\n")]), Error, 'after a chunk, got "b"');
   assertThrows(() => dechunk([bytesOf("0".repeat(9000))]), Error, "under 8192 bytes");
+});
+
+Deno.test("what came in the place of framing is shortened and quoted where an error shows it", () => {
+  const foreign = `x"\x1b${"b".repeat(1000)}\r\n`;
+  for (const wire of [foreign, `1\r\na${foreign}`]) {
+    const error = assertThrows(() => dechunk([bytesOf(wire)]), Error);
+    assertMatch(error.message, /got "x\\"\?b{37}…"$/);
+  }
 });

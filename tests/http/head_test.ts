@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertLess, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertLess, assertMatch, assertRejects } from "@std/assert";
 import { readHead } from "../../lib/http/head.ts";
 import { everyCut } from "../helpers/cut_body.ts";
 
@@ -129,6 +129,11 @@ Deno.test("a later minor version of HTTP/1 is read as 1.1, and no other major on
       version,
     );
   }
+});
+
+Deno.test("what came in the place of a status line is shortened and quoted where the error shows it", async () => {
+  const error = await assertRejects(() => headOf([raw(`x"\x1b${"b".repeat(1000)}\r\n\r\n`)]), Error);
+  assertMatch(error.message, /got "x\\"\?b{77}…"$/);
 });
 
 Deno.test("blanks in a head take no more time than letters", async () => {

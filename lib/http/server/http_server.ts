@@ -2,7 +2,7 @@ import type { Socket } from "../socket.ts";
 import { Connection, type ConnectionOptions, type Failure, type Handler } from "./connection.ts";
 
 /** Where connections come from. `Deno.Listener` is one. */
-export interface Door extends AsyncIterable<Socket> {
+export interface Listener extends AsyncIterable<Socket> {
   /** No more of them: ends the iteration. */
   close(): void;
 }
@@ -33,7 +33,7 @@ const GONE = /^(NotConnected|ConnectionReset|ConnectionAborted)$/;
  * An HTTP/1.1 server over plain sockets. No HTTP/2, no TLS, no upgrades: what stands in front of it has them.
  */
 export class HttpServer {
-  readonly #door: Door;
+  readonly #listener: Listener;
   readonly #options: ConnectionOptions;
   readonly #connections = new Set<Connection>();
   readonly #sweep: ReturnType<typeof setInterval>;
@@ -41,10 +41,10 @@ export class HttpServer {
   #draining = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(door: Door, options: HttpServerOptions) {
+  constructor(listener: Listener, options: HttpServerOptions) {
     const { sweepMs = 1000, now = () => performance.now(), headMs = 10_000, idleMs = 65_000, ...rest } =
       options;
-    this.#door = door;
+    this.#listener = listener;
     this.#options = { now, headMs, idleMs, ...rest };
     // One timer for all: one each would cost every request two.
     this.#sweep = setInterval(() => this.#expire(), sweepMs);
@@ -56,7 +56,7 @@ export class HttpServer {
     if (!this.#draining) {
       this.#draining = true;
       try {
-        this.#door.close();
+        this.#listener.close();
       } catch {
         // Closed already.
       }
@@ -71,7 +71,7 @@ export class HttpServer {
     let told = false;
     while (!this.#draining) {
       try {
-        for await (const socket of this.#door) {
+        for await (const socket of this.#listener) {
           told = false;
           this.#serve(socket);
         }

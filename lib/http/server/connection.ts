@@ -1,9 +1,10 @@
 import { closeSocket, type Socket, writeAll } from "../socket.ts";
 import { aboutServer } from "./about_server.ts";
 import { BodyReader } from "./body_reader.ts";
+import { Deadline } from "./deadline.ts";
 import { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
-import { HeadScan, parseRequestHead, type RequestHead } from "./request_head.ts";
+import { readRequestHead, type RequestHead } from "./request_head.ts";
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";
 import { endIsInSight, MOST_UNREAD, passOver } from "./unread.ts";
@@ -27,8 +28,6 @@ export interface ConnectionOptions {
 /** How long a client that is still sending gets to take an answer that ends the connection. */
 const LINGER_MS = 2000;
 
-const BLANK_LINE = [13, 10];
-
 /** One connection: its requests one after the other, until either side ends it. */
 export class Connection {
   /** Since when it has waited for a request of which nothing has come; undefined while it does not. */
@@ -36,9 +35,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #inbox: Inbox;
-  /** When what is waited for is overdue. */
-  #deadline = Infinity;
-  #onOverdue = () => this.close();
+  readonly #deadline: Deadline;
   #answering = false;
   #handling = false;
   #writer: ResponseWriter | undefined;
@@ -51,6 +48,7 @@ export class Connection {
     this.#socket = socket;
     this.#options = options;
     this.#inbox = new Inbox(socket);
+    this.#deadline = new Deadline(options.now);
   }
 
   /** Serves until the connection is closed. Never rejects. */
@@ -75,8 +73,8 @@ export class Connection {
   /** Closes it when what it waits for is overdue at `now`. */
   expire(now: number): void {
     // A stream may take any time, and has its own limit for a reader that takes nothing.
-    if (this.#writer?.ready && this.#deadline === Infinity) this.#within(this.#options.idleMs);
-    if (now >= this.#deadline) this.#onOverdue();
+    if (this.#writer?.ready && !this.#deadline.running) this.#within(this.#options.idleMs);
+    this.#deadline.check(now);
   }
 
   /** Closes it, after the response that is running if one is. */
@@ -85,9 +83,8 @@ export class Connection {
     if (!this.#answering) this.close();
   }
 
-  #within(ms: number, onOverdue = () => this.close()): void {
-    this.#deadline = this.#options.now() + ms;
-    this.#onOverdue = onOverdue;
+  #within(ms: number): void {
+    this.#deadline.within(ms, () => this.close());
   }
 
   close(): void {
@@ -100,49 +97,17 @@ export class Connection {
 
   /** One request and its response; false when the connection is to end. */
   async #next(): Promise<boolean> {
-    const head = await this.#head();
+    const { headMs, idleMs, now } = this.#options;
+    this.#within(idleMs);
+    this.idleSince = now();
+    const onBegun = () => this.idleSince = undefined;
+    const head = await readRequestHead(this.#inbox, this.#deadline, headMs, onBegun);
     if (head === undefined) return false;
     this.#answering = true;
     try {
       return await this.#answer(head);
     } finally {
       this.#answering = false;
-    }
-  }
-
-  /** The next request's head; undefined when none comes any more. */
-  async #head(): Promise<RequestHead | undefined> {
-    const { headMs, idleMs } = this.#options;
-    const inbox = this.#inbox;
-    const scan = new HeadScan();
-    this.#within(idleMs);
-    this.idleSince = this.#options.now();
-    let begun = false;
-    let late = false;
-    while (!inbox.ended && !this.#draining) {
-      if (late) throw new Refusal(408, "the head took too long");
-      let bytes = inbox.peek();
-      // A line end too many behind the body before is forgiven (RFC 9112, 2.2).
-      while (!begun && BLANK_LINE.every((byte, i) => bytes[i] === byte)) {
-        inbox.consume(2);
-        bytes = inbox.peek();
-      }
-      if (!begun && bytes.length > 0 && (bytes[0] !== 13 || bytes.length > 1)) {
-        begun = true;
-        this.idleSince = undefined;
-        this.#within(headMs, () => {
-          late = true;
-          inbox.wake();
-        });
-      }
-      const end = begun ? scan.end(bytes) : -1;
-      if (end >= 0) {
-        this.#deadline = Infinity;
-        const head = parseRequestHead(bytes.subarray(0, end));
-        inbox.consume(end);
-        return head;
-      }
-      await inbox.more();
     }
   }
 

@@ -1,5 +1,7 @@
 import { latin1 } from "../bytes.ts";
 import { trimmed } from "../trimmed.ts";
+import type { Deadline } from "./deadline.ts";
+import type { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Of request line and header lines together, in bytes. */
@@ -25,8 +27,56 @@ export interface RequestHead {
   expectsContinue: boolean;
 }
 
+/**
+ * Takes the next head out of what arrives; undefined when `inbox` ends before that is there.
+ *
+ * @param headMs how long it may take from its first byte on, in milliseconds
+ * @param onBegun its first byte has come
+ * @throws {Refusal} when it takes too long, or is none
+ */
+export async function readRequestHead(
+  inbox: Inbox,
+  deadline: Deadline,
+  headMs: number,
+  onBegun: () => void,
+): Promise<RequestHead | undefined> {
+  while (!inbox.ended && !begins(inbox)) await inbox.more();
+  if (inbox.ended) return undefined;
+  onBegun();
+  let late = false;
+  deadline.within(headMs, () => {
+    late = true;
+    inbox.wake();
+  });
+  const scan = new HeadScan();
+  while (!inbox.ended) {
+    if (late) throw new Refusal(408, "the head took too long");
+    const bytes = inbox.peek();
+    const end = scan.end(bytes);
+    if (end >= 0) {
+      deadline.lift();
+      const head = parseRequestHead(bytes.subarray(0, end));
+      inbox.consume(end);
+      return head;
+    }
+    await inbox.more();
+  }
+  return undefined;
+}
+
+/** Whether something of a head has come. A line end too many behind the body before is forgiven (RFC 9112, 2.2). */
+function begins(inbox: Inbox): boolean {
+  for (;;) {
+    const bytes = inbox.peek();
+    // What a lone carriage return begins is told by the next byte.
+    if (bytes[0] !== CR) return bytes.length > 0;
+    if (bytes[1] !== LF) return bytes.length > 1;
+    inbox.consume(2);
+  }
+}
+
 /** Finds the end of a head that arrives piece by piece, looking at each byte once. */
-export class HeadScan {
+class HeadScan {
   #at = 0;
   #lineStart = 0;
   #lines = 0;

@@ -324,6 +324,16 @@ Deno.test("a client that asked for more after its last request can take the answ
   await ended;
 });
 
+Deno.test("a drain closes a connection of whose request only a part has come, without an answer", async () => {
+  const { socket, ended, connection } = serving(() => new Response("a"));
+  socket.send(GET.slice(0, -2));
+  await settle();
+  connection.drain();
+  socket.send(GET.slice(-2));
+  await ended;
+  assertEquals([socket.text, socket.closed], ["", true]);
+});
+
 Deno.test("a drain closes what is idle at once, and what is answered after its response", async () => {
   const idle = serving(() => new Response());
   idle.connection.drain();

@@ -28,6 +28,17 @@ export interface ConnectionOptions {
 /** How long a client that is still sending gets to take an answer that ends the connection. */
 const LINGER_MS = 2000;
 
+/** What a connection is at. A drain lets the second and the third come to their end. */
+type State =
+  /** It waits for a request, or for the end of one that is answered. */
+  | { name: "waiting" }
+  /** A handler makes the answer. `body`: what it can read of the request. */
+  | { name: "handling"; abort: AbortController; body: BodyReader | undefined }
+  /** The answer is written. */
+  | { name: "writing"; abort: AbortController; writer: ResponseWriter };
+
+const WAITING: State = { name: "waiting" };
+
 /** One connection: its requests one after the other, until either side ends it. */
 export class Connection {
   /** Since when it has waited for a request of which nothing has come; undefined while it does not. */
@@ -36,18 +47,15 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #inbox: Inbox;
   readonly #deadline: Deadline;
-  #answering = false;
-  #handling = false;
-  #writer: ResponseWriter | undefined;
+  #state: State = WAITING;
+  /** It ends with the answer that is running. */
   #draining = false;
   #closed = false;
-  /** Tells whoever works for the present request that the client has left. */
-  #leave: (() => void) | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#inbox = new Inbox(socket);
+    this.#inbox = new Inbox(socket, () => this.#nobodyReads());
     this.#deadline = new Deadline(options.now);
   }
 
@@ -56,9 +64,9 @@ export class Connection {
     const filling = this.#inbox.fill().then(async () => {
       // Who ends the sending direction alone still gets an answer that is there at once; nobody can tell that from
       // leaving, so no more than that is waited for.
-      if (this.#handling) await new Promise((resolve) => setTimeout(resolve));
+      if (this.#state.name === "handling") await new Promise((resolve) => setTimeout(resolve));
       this.close();
-      this.#leave?.();
+      this.#tellOfLeaving();
     });
     try {
       while (await this.#next());
@@ -73,18 +81,15 @@ export class Connection {
   /** Closes it when what it waits for is overdue at `now`. */
   expire(now: number): void {
     // A stream may take any time, and has its own limit for a reader that takes nothing.
-    if (this.#writer?.ready && !this.#deadline.running) this.#within(this.#options.idleMs);
+    const whole = this.#state.name === "writing" && this.#state.writer.ready;
+    if (whole && !this.#deadline.running) this.#within(this.#options.idleMs);
     this.#deadline.check(now);
   }
 
   /** Closes it, after the response that is running if one is. */
   drain(): void {
     this.#draining = true;
-    if (!this.#answering) this.close();
-  }
-
-  #within(ms: number): void {
-    this.#deadline.within(ms, () => this.close());
+    if (this.#state.name === "waiting") this.close();
   }
 
   close(): void {
@@ -95,38 +100,41 @@ export class Connection {
     closeSocket(this.#socket);
   }
 
+  #within(ms: number): void {
+    this.#deadline.within(ms, () => this.close());
+  }
+
+  /** What arrives is for a request behind the present one, or for nobody. */
+  #nobodyReads(): boolean {
+    const state = this.#state;
+    return state.name === "writing" || (state.name === "handling" && (state.body?.done ?? true));
+  }
+
+  /** Tells whoever works for the present request that the client has left. A body that broke stopped it already. */
+  #tellOfLeaving(): void {
+    const state = this.#state;
+    if (state.name === "waiting" || (state.name === "writing" && state.writer.broken)) return;
+    if (state.name === "writing") state.writer.leave();
+    state.abort.abort(new DOMException("The client has left.", "AbortError"));
+  }
+
   /** One request and its response; false when the connection is to end. */
   async #next(): Promise<boolean> {
     const { headMs, idleMs, now } = this.#options;
     this.#within(idleMs);
     this.idleSince = now();
-    const onBegun = () => this.idleSince = undefined;
-    const head = await readRequestHead(this.#inbox, this.#deadline, headMs, onBegun);
-    if (head === undefined) return false;
-    this.#answering = true;
-    try {
-      return await this.#answer(head);
-    } finally {
-      this.#answering = false;
-    }
+    const head = await readRequestHead(this.#inbox, this.#deadline, headMs, () => this.idleSince = undefined);
+    return head !== undefined && await this.#answer(head);
   }
 
   async #answer(head: RequestHead): Promise<boolean> {
     const reader = new BodyReader(this.#inbox, head.body);
-    const body = reader.done ? undefined : new RequestBody(
-      this.#inbox,
-      reader,
-      head.expectsContinue,
-      (bytes) => writeAll(this.#socket, bytes),
-    );
-    let answered = false;
+    const write = (bytes: Uint8Array) => writeAll(this.#socket, bytes);
+    const body = reader.done ? undefined : new RequestBody(this.#inbox, reader, head.expectsContinue, write);
     // A `Request` of these has no body: nobody can read one that comes all the same.
     const unread = /^(GET|HEAD)$/i.test(head.method);
-    this.#inbox.idle = () => answered || unread || reader.done;
     const abort = new AbortController();
-    const abandon = () => abort.abort(new DOMException("The client has left.", "AbortError"));
-    this.#leave = abandon;
-    this.#handling = true;
+    this.#state = { name: "handling", abort, body: unread ? undefined : reader };
     const response = head.general
       ? aboutServer()
       : await this.#handle(head, unread ? undefined : body?.stream, abort.signal);
@@ -135,32 +143,22 @@ export class Connection {
     const close = head.close || this.#draining || this.#inbox.lost ||
       /\bclose\b/i.test(response.headers.get("connection") ?? "") ||
       (body !== undefined && !reader.done && !await endIsInSight(this.#inbox, reader, body, response));
-    this.#handling = false;
-    answered = true;
     if (this.#closed) {
       response.body?.cancel().catch(() => {});
       return false;
     }
     if (body) body.expected = false;
-    const form = { method: head.method, old: head.old, close };
-    const writer = this.#writer = new ResponseWriter(this.#socket, response, form);
-    this.#leave = () => {
-      if (writer.broken) return;
-      writer.leave();
-      abandon();
-    };
+    const writer = new ResponseWriter(this.#socket, response, { method: head.method, old: head.old, close });
+    this.#state = { name: "writing", abort, writer };
     const whole = await writer.send();
-    this.#leave = this.#writer = undefined;
-    this.#inbox.idle = () => false;
+    this.#state = WAITING;
     body?.release();
     if (writer.broken && !writer.told) this.#options.onError(writer.broken.error, "body");
     if (whole && !this.#draining && !this.#inbox.lost) {
-      this.#answering = false;
       this.#within(this.#options.headMs);
       if (await passOver(this.#inbox, reader)) return true;
     }
-    const sending = !reader.done || this.#inbox.length > 0;
-    if (sending && !writer.broken) await this.#linger();
+    if (!writer.broken && (!reader.done || this.#inbox.length > 0)) await this.#linger();
     return false;
   }
 
@@ -193,7 +191,6 @@ export class Connection {
    */
   async #linger(): Promise<void> {
     if (this.#closed || this.#draining) return;
-    this.#answering = false;
     this.#within(LINGER_MS);
     this.#inbox.discard(MOST_UNREAD);
     await this.#socket.closeWrite?.().catch(() => {});

@@ -18,10 +18,9 @@ export class Inbox {
   ended = false;
   /** Something did not fit and is gone: where the next request begins is not known. */
   lost = false;
-  /** Whether nobody is about to read what lies here, so that more is to be dropped rather than waited with. */
-  idle: () => boolean = () => false;
 
   readonly #socket: Socket;
+  readonly #idle: () => boolean;
   #bytes = new Uint8Array(LEAST);
   #start = 0;
   #end = 0;
@@ -31,8 +30,10 @@ export class Inbox {
   #arrived: (() => void) | undefined;
   #roomy: (() => void) | undefined;
 
-  constructor(socket: Socket) {
+  /** @param idle nobody is about to read what lies here, so that more is to be dropped rather than waited with */
+  constructor(socket: Socket, idle: () => boolean) {
     this.#socket = socket;
+    this.#idle = idle;
   }
 
   get length(): number {
@@ -80,9 +81,9 @@ export class Inbox {
   async fill(): Promise<void> {
     while (!this.ended) {
       const full = this.length >= MOST;
-      if (full && !(this.lost && this.idle())) {
+      if (full && !(this.lost && this.#idle())) {
         await this.#roomMade();
-        if (this.ended || this.length < MOST || !this.idle()) continue;
+        if (this.ended || this.length < MOST || !this.#idle()) continue;
       }
       const room = full ? new Uint8Array(LEAST) : this.#room();
       let count: number | null;

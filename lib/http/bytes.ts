@@ -9,12 +9,18 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** Each byte as the character with its number; TextDecoder's "latin1" is windows-1252, which a header's value cannot hold. */
-export function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) {
-    // Not spread, which would walk an iterator.
-    text += String.fromCharCode.apply(null, bytes.subarray(at, at + 4096) as unknown as number[]);
+/**
+ * Bytes that many bodies send, together with what a server makes of them: what each stream's every token touches is to
+ * be found in one place. Nobody writes to them.
+ */
+export class SharedBytes {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+  /** The bytes as a chunk of HTTP/1.1, once a server has made it. */
+  chunk: Uint8Array | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.length = bytes.length;
   }
-  return text;
 }

@@ -1,6 +1,6 @@
 import { quote } from "../errors.ts";
-import { joined, latin1 } from "./bytes.ts";
-import { trimmed } from "./trimmed.ts";
+import { joined } from "./bytes.ts";
+import { latin1, trimmed } from "./header_text.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 

@@ -1,5 +1,5 @@
 import type { Prefetching } from "../prefetch.ts";
-import type { SharedBytes } from "./shared_bytes.ts";
+import type { SharedBytes } from "./bytes.ts";
 
 /** Where a body puts its bytes: its stream's controller, or what a server has put in its place. */
 export interface Outlet

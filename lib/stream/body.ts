@@ -2,7 +2,7 @@ import { publicError, TapError, torn } from "../errors.ts";
 import { ENDED, PENDING, type Polled, type Waiter } from "../engine/engine.ts";
 import { CutStream } from "../engine/faults.ts";
 import { type DirectBody, offerDirect, type Outlet } from "../http/outlet.ts";
-import type { SharedBytes } from "../http/shared_bytes.ts";
+import type { SharedBytes } from "../http/bytes.ts";
 import type { Source } from "./choices.ts";
 import type { Format } from "./format.ts";
 import { Gathering } from "./gathering.ts";

@@ -1,5 +1,5 @@
 import type { Token } from "../engine/engine.ts";
-import type { SharedBytes } from "../http/shared_bytes.ts";
+import type { SharedBytes } from "../http/bytes.ts";
 import { type Format, MALFORMED } from "./format.ts";
 import { encode } from "./sse.ts";
 

@@ -1,6 +1,6 @@
 import type { Token } from "../engine/engine.ts";
 import type { TapError } from "../errors.ts";
-import type { SharedBytes } from "../http/shared_bytes.ts";
+import type { SharedBytes } from "../http/bytes.ts";
 
 /**
  * How one generation's tokens are written. Made anew for each stream, so it may keep state. Each method returns

@@ -1,5 +1,5 @@
 import type { Token } from "../engine/engine.ts";
-import { SharedBytes } from "../http/shared_bytes.ts";
+import { SharedBytes } from "../http/bytes.ts";
 import type { Format } from "./format.ts";
 import { encode, SSE_DONE, sseEvent } from "./sse.ts";
 

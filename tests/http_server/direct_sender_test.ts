@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { nextTask } from "../../lib/event_loop.ts";
 import { offerDirect, type Outlet } from "../../lib/http/outlet.ts";
 import { DirectSender } from "../../lib/http/server/direct_sender.ts";
-import { SharedBytes } from "../../lib/http/shared_bytes.ts";
+import { SharedBytes } from "../../lib/http/bytes.ts";
 import { MemorySocket } from "./memory_socket.ts";
 import { CountingBody, HEAD, sending } from "./sending.ts";
 import { dateless, serving, settle } from "./serving.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../lib/http/chunked.ts";
-import { SharedBytes } from "../../lib/http/shared_bytes.ts";
+import { SharedBytes } from "../../lib/http/bytes.ts";
 import { HEAD, sending } from "../http_server/sending.ts";
 import { settle } from "../http_server/serving.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { draw } from "../../lib/engine/hash.ts";
 import { Chunk } from "../../lib/stream/chunk.ts";
-import { SharedBytes } from "../../lib/http/shared_bytes.ts";
+import { SharedBytes } from "../../lib/http/bytes.ts";
 import { encode } from "../../lib/stream/sse.ts";
 
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertLessOrEqual, assertRejects } from "@std/assert";
 import type { EngineRequest } from "../../lib/engine/engine.ts";
 import { UpstreamEngine } from "../../lib/engine/upstream.ts";
-import type { Connection } from "../../lib/engine/upstream/exchange.ts";
+import type { Socket } from "../../lib/http/socket.ts";
 import { TapError } from "../../lib/errors.ts";
 import { EagerReader } from "../helpers/eager_reader.ts";
 import { ManualClock, settle } from "../helpers/manual_clock.ts";
@@ -12,7 +12,7 @@ const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 const REQUEST: EngineRequest = { id: "1", key: "", prompt: "p", maxTokens: 100, promptTokens: 1 };
 
 /** A connection whose bytes the test says; it counts how often it is asked for them. */
-class SaidConnection implements Connection {
+class SaidConnection implements Socket {
   reads = 0;
   closed = 0;
   #said: Uint8Array[] = [];
@@ -50,7 +50,7 @@ class SaidConnection implements Connection {
   }
 }
 
-function begin(connect?: () => Promise<Connection>) {
+function begin(connect?: () => Promise<Socket>) {
   const clock = new ManualClock();
   const connection = new SaidConnection();
   const watch = new NotedWatch();
@@ -124,7 +124,7 @@ Deno.test("the total limit ends a generation that is never silent", async () => 
 });
 
 Deno.test("a connection that comes after its limit is closed and not used", async () => {
-  const late = Promise.withResolvers<Connection>();
+  const late = Promise.withResolvers<Socket>();
   const { clock, connection, tokens } = begin(() => late.promise);
   const reader = new EagerReader(tokens, clock);
   await clock.pass(5000);

@@ -2,9 +2,6 @@ import { framing, type Unframe } from "../../http/framing.ts";
 import { readHead } from "../../http/head.ts";
 import { type Socket, writeAll } from "../../http/socket.ts";
 
-/** A socket to the upstream server: each is for one exchange. */
-export type Connection = Socket;
-
 /** The socket is open, but its TLS handshake failed: a certificate that is not trusted, or no TLS at all. */
 export class HandshakeError extends Error {
   override name = "HandshakeError";

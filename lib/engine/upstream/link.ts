@@ -1,14 +1,15 @@
-import type { Connect, Connection } from "./exchange.ts";
+import type { Socket } from "../../http/socket.ts";
+import type { Connect } from "./exchange.ts";
 import { notConnected } from "./failures.ts";
 
 /** The one connection of a request, which may be closed at any time, also before it has come about. */
 export class Link {
   readonly #connecting = new AbortController();
-  #connection: Connection | undefined;
+  #connection: Socket | undefined;
   #closed = false;
 
   /** Opens it. Rejects when it does not come about, or only after `close`: then no socket is left behind. */
-  async open(connect: Connect): Promise<Connection> {
+  async open(connect: Connect): Promise<Socket> {
     const connection = await connect(this.#connecting.signal).catch((error) => {
       throw notConnected(error);
     });

@@ -1,5 +1,6 @@
 import { quote } from "../../errors.ts";
-import { joined, latin1 } from "../bytes.ts";
+import { joined } from "../bytes.ts";
+import { latin1 } from "../header_text.ts";
 import type { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
 

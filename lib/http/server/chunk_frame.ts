@@ -1,4 +1,4 @@
-import type { SharedBytes } from "../shared_bytes.ts";
+import type { SharedBytes } from "../bytes.ts";
 
 const CR = 13;
 const LF = 10;

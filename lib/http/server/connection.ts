@@ -132,7 +132,7 @@ export class Connection {
     const write = (bytes: Uint8Array) => writeAll(this.#socket, bytes);
     const body = reader.done ? undefined : new RequestBody(this.#inbox, reader, head.expectsContinue, write);
     // A `Request` of these has no body: nobody can read one that comes all the same.
-    const unread = /^(GET|HEAD)$/i.test(head.method);
+    const unread = head.method === "GET" || head.method === "HEAD";
     const abort = new AbortController();
     this.#state = { name: "handling", abort, body: unread ? undefined : reader };
     const response = head.general
@@ -148,7 +148,7 @@ export class Connection {
       return false;
     }
     if (body) body.expected = false;
-    const writer = new ResponseWriter(this.#socket, response, { method: head.method, old: head.old, close });
+    const writer = new ResponseWriter(this.#socket, response, { ...head, close });
     this.#state = { name: "writing", abort, writer };
     const whole = await writer.send();
     this.#state = WAITING;

@@ -1,6 +1,5 @@
 import type { DirectBody, Outlet } from "../outlet.ts";
-import type { SharedBytes } from "../shared_bytes.ts";
-import { joined } from "../bytes.ts";
+import { joined, type SharedBytes } from "../bytes.ts";
 import { closeSocket, type Socket } from "../socket.ts";
 import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
 import { PendingWrite, type WriteOwner } from "./pending_write.ts";

@@ -1,5 +1,8 @@
-import { httpDate } from "./http_date.ts";
-import { REFUSAL_REASONS, type RefusalStatus } from "./reasons.ts";
+import { joined } from "../bytes.ts";
+import { responseHead } from "./response_head.ts";
+
+/** What a request can be refused with. */
+type RefusalStatus = 400 | 408 | 414 | 431 | 501 | 505;
 
 /**
  * A request that no handler sees, because what it says cannot be trusted or is not supported; or the end of a body that
@@ -19,13 +22,10 @@ export class Refusal extends Error {
     const code = this.status === 408 ? "timeout" : "invalid_request";
     const error = { code, message: `The request: ${this.message}.`, param: null };
     const body = JSON.stringify({ error });
-    const head = [
-      `HTTP/1.1 ${this.status} ${REFUSAL_REASONS[this.status]}`,
-      "content-type: application/json",
-      `content-length: ${body.length}`,
-      "connection: close",
-      `date: ${httpDate()}`,
-    ];
-    return new TextEncoder().encode(`${head.join("\r\n")}\r\n\r\n${body}`);
+    const response = new Response(null, {
+      status: this.status,
+      headers: { "Content-Type": "application/json" },
+    });
+    return joined([responseHead(response, body.length, true), new TextEncoder().encode(body)]);
   }
 }

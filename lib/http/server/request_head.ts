@@ -1,5 +1,4 @@
-import { latin1 } from "../bytes.ts";
-import { trimmed } from "../trimmed.ts";
+import { latin1, trimmed } from "../header_text.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Inbox } from "./inbox.ts";
 import { Refusal } from "./refusal.ts";
@@ -17,7 +16,7 @@ export interface RequestHead {
   /** `OPTIONS *`: it asks about the server, and about nothing that a URL names. */
   general: boolean;
   headers: [name: string, value: string][];
-  /** HTTP/1.0: no chunks in the answer, and the connection ends with it. */
+  /** HTTP/1.0: no chunks in the answer, and `close`: nothing but its end tells where a body without length ends. */
   old: boolean;
   /** The connection ends with the answer, because the client says so or is of 1.0. */
   close: boolean;

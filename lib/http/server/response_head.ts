@@ -1,5 +1,30 @@
-import { httpDate } from "./http_date.ts";
-import { REASONS } from "./reasons.ts";
+/**
+ * The reason phrases of a status line, by status (RFC 9110, 15). They are optional; these are what one reads in a
+ * terminal.
+ */
+const REASONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  201: "Created",
+  204: "No Content",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  414: "URI Too Long",
+  415: "Unsupported Media Type",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+  505: "HTTP Version Not Supported",
+};
 
 /** Statuses that never have a body. */
 const BODILESS = /^(1..|204|304)$/;
@@ -11,8 +36,7 @@ const OWN = /^(connection|keep-alive|transfer-encoding|date|content-length)$/;
 export type BodyFraming = number | "chunked" | "close" | "none";
 
 export function bodiless(method: string, status: number): boolean {
-  // The runtime's `Request` takes "head" for HEAD.
-  return /^HEAD$/i.test(method) || BODILESS.test(String(status));
+  return method === "HEAD" || BODILESS.test(String(status));
 }
 
 /** The head of an answer, its blank line included. */
@@ -29,6 +53,19 @@ export function responseHead(response: Response, framing: BodyFraming, close: bo
   else if (framing === "none" && length !== null && status !== 204) head += `content-length: ${length}\r\n`;
   if (close) head += "connection: close\r\n";
   return latin1Bytes(`${head}date: ${httpDate()}\r\n\r\n`);
+}
+
+let madeFor = -1;
+let made = "";
+
+/** The time as a Date header has it, made once a second. */
+function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== madeFor) {
+    madeFor = second;
+    made = new Date(second * 1000).toUTCString();
+  }
+  return made;
 }
 
 const encoder = new TextEncoder();

@@ -3,6 +3,7 @@ import { joined } from "../bytes.ts";
 import { directBody } from "../outlet.ts";
 import { closeSocket, type Socket, writeAll } from "../socket.ts";
 import { DirectSender } from "./direct_sender.ts";
+import type { RequestHead } from "./request_head.ts";
 import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
 
 /** Rounds of microtasks after which a read that has not settled waits for something outside. */
@@ -10,15 +11,8 @@ const ROUNDS = 6;
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 
-/** What decides the form of an answer, beside the response itself. */
-export interface AnswerForm {
-  /** That of the request. */
-  method: string;
-  /** The client is of HTTP/1.0. Then `close` too: nothing but its end tells it where a body without length ends. */
-  old: boolean;
-  /** The connection ends with this answer. */
-  close: boolean;
-}
+/** What decides the form of an answer, beside the response itself. `close`: the connection ends with it. */
+type Asked = Pick<RequestHead, "method" | "old" | "close">;
 
 /**
  * Writes one response. The body is read only as fast as the socket takes it, each chunk of it is one write, and its
@@ -33,14 +27,14 @@ export class ResponseWriter {
   ready = false;
   readonly #socket: Socket;
   readonly #response: Response;
-  readonly #form: AnswerForm;
+  readonly #asked: Asked;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #sender: DirectSender | undefined;
 
-  constructor(socket: Socket, response: Response, form: AnswerForm) {
+  constructor(socket: Socket, response: Response, asked: Asked) {
     this.#socket = socket;
     this.#response = response;
-    this.#form = form;
+    this.#asked = asked;
   }
 
   /** The peer has left, and the socket is closed: stops the body at once, also while it is silent. */
@@ -62,7 +56,7 @@ export class ResponseWriter {
 
   async #send(): Promise<boolean> {
     const { body, status } = this.#response;
-    const { method, close } = this.#form;
+    const { method, close } = this.#asked;
     if (body === null || bodiless(method, status)) {
       body?.cancel().catch(() => {});
       return await this.#whole(bodiless(method, status) ? "none" : 0);
@@ -71,7 +65,7 @@ export class ResponseWriter {
     const direct = directBody(body);
     this.told = direct !== undefined;
     if (direct !== undefined) {
-      const { old } = this.#form;
+      const { old } = this.#asked;
       const sender = new DirectSender(this.#socket, direct, !old);
       if (direct.attach(sender)) {
         this.#sender = sender;
@@ -104,7 +98,7 @@ export class ResponseWriter {
   async #whole(framing: number | "none", body?: Uint8Array): Promise<boolean> {
     this.ready = true;
     await this.#head(framing, body);
-    return !this.#form.close;
+    return !this.#asked.close;
   }
 
   async #stream(
@@ -114,7 +108,7 @@ export class ResponseWriter {
   ): Promise<boolean> {
     const length = this.#response.headers.get("content-length");
     if (length !== null) return await this.#plain(reader, reading, first, Number(length));
-    if (this.#form.old) return await this.#plain(reader, reading, first, undefined);
+    if (this.#asked.old) return await this.#plain(reader, reading, first, undefined);
     const socket = this.#socket;
     const frames = new ChunkFrames();
     await this.#head("chunked", first?.length ? frames.frame(first) : undefined);
@@ -129,7 +123,7 @@ export class ResponseWriter {
       read = await reader.read();
     }
     await writeAll(socket, LAST_CHUNK);
-    return !this.#form.close;
+    return !this.#asked.close;
   }
 
   /** Without chunks: the body ends after `length` bytes, or with the connection. */
@@ -149,7 +143,7 @@ export class ResponseWriter {
     }
     if (length === undefined) return false;
     if (sent !== length) throw this.#wrongLength(length);
-    return !this.#form.close;
+    return !this.#asked.close;
   }
 
   #wrongLength(length: number): Error {
@@ -160,7 +154,7 @@ export class ResponseWriter {
 
   /** The head, and with it what is ready of the body. */
   async #head(framing: BodyFraming, ready?: Uint8Array): Promise<void> {
-    const head = responseHead(this.#response, framing, this.#form.close);
+    const head = responseHead(this.#response, framing, this.#asked.close);
     await writeAll(this.#socket, ready === undefined ? head : joined([head, ready]));
   }
 }

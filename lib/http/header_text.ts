@@ -1,3 +1,13 @@
+/** Each byte as the character with its number; TextDecoder's "latin1" is windows-1252, which a header's value cannot hold. */
+export function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) {
+    // Not spread, which would walk an iterator.
+    text += String.fromCharCode.apply(null, bytes.subarray(at, at + 4096) as unknown as number[]);
+  }
+  return text;
+}
+
 /**
  * What stands from `from` to `to`, without the blanks around it that HTTP knows: space and tab. A pattern for them takes
  * the square of their number: 5 s for 64 KiB.

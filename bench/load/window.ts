@@ -6,6 +6,8 @@ export interface WindowCost {
   seconds: number;
   serverCpuUs: number | null;
   serverCpuShare: number | null;
+  /** At the window's end. */
+  serverResidentBytes: number | null;
   generatorCpuShare: number;
   otherCpuShare: number | null;
 }
@@ -29,6 +31,7 @@ export function openWindow(pid: number | undefined): () => WindowCost {
       seconds: elapsedUs / 1e6,
       serverCpuUs,
       serverCpuShare: serverCpuUs === null ? null : serverCpuUs / elapsedUs,
+      serverResidentBytes: after?.residentBytes ?? null,
       generatorCpuShare: ownCpuUs / elapsedUs,
       otherCpuShare: known ? Math.max(0, busyAfter - busy - serverCpuUs - ownCpuUs) / elapsedUs : null,
     };

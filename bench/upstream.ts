@@ -1,25 +1,17 @@
 /** `deno task bench:upstream`: what the hop through an upstream adds to each token. See --help. */
 import { createTransport } from "./load/transport.ts";
 import { command } from "./options.ts";
-import { median } from "./median.ts";
 import { machine } from "./peers/machine.ts";
 import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 import { serveFlags } from "./serve_flags.ts";
+import { figuresOf, type Round } from "./upstream/figures.ts";
 import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
 
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
-const MAX_ADDED_P50_MS = 1;
-const MAX_ADDED_P99_MS = 10;
-const MAX_CPU_RATIO = 2;
-
-interface Round {
-  direct: Taken;
-  hop: Taken;
-}
 
 async function serve(name: string, ...flags: string[]): Promise<Running> {
   const run = await serveFlags();
@@ -93,30 +85,6 @@ function line(
     problems.map((problem) => `\n    ${problem}`).join("");
 }
 
-/** The medians over the rounds, and whether each keeps its bound. */
-function judge(rounds: Round[]) {
-  const cpu = rounds.flatMap(({ direct, hop }) =>
-    direct.cpuUsPerToken === null || hop.cpuUsPerToken === null
-      ? []
-      : [hop.cpuUsPerToken / direct.cpuUsPerToken]
-  );
-  return [
-    {
-      what: "added per token, p50 in ms",
-      value: median(rounds.map(({ direct, hop }) => hop.delay.p50 - direct.delay.p50))!,
-      most: MAX_ADDED_P50_MS,
-    },
-    {
-      what: "added per token, p99 in ms",
-      value: median(rounds.map(({ direct, hop }) => hop.delay.p99 - direct.delay.p99))!,
-      most: MAX_ADDED_P99_MS,
-    },
-    ...cpu.length === 0
-      ? []
-      : [{ what: "CPU per token, times the simulated engine's", value: median(cpu)!, most: MAX_CPU_RATIO }],
-  ];
-}
-
 async function main(options: Options): Promise<number> {
   await prepareFile("--out", options.out);
   const about = await machine();
@@ -125,7 +93,7 @@ async function main(options: Options): Promise<number> {
       `${options.streams} streams × ${1000 / options.itl} tokens/s, ${options.seconds} s`,
   );
   const rounds = await measure(options);
-  const figures = judge(rounds);
+  const figures = figuresOf(rounds);
   console.log("medians");
   for (const { what, value, most } of figures) {
     console.log(`  ${what}: ${value.toFixed(2)}, wanted at most ${most}${value > most ? ": FAILED" : ""}`);

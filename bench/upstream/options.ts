@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { number, readOptions, whole } from "../options.ts";
+import { MAX_ADDED_P50_MS, MAX_ADDED_P99_MS, MAX_CPU_RATIO } from "./figures.ts";
 
 export const HELP =
   `Measures what the hop through an upstream costs: the service over the upstream engine, whose upstream
@@ -17,6 +18,8 @@ is the service with the simulated engine, beside streams taken from that one dir
 Both kinds of stream pass a relay before the simulated engine. It notes when each token passes, by the clock of the
 reader at the other end: the delay is from there to the reader. Added is the delay through the hop less that of the
 direct streams, p50 from p50 and p99 from p99.
+Exit code 1 when a median over the rounds breaks its bound, over ${MAX_ADDED_P50_MS} ms added at p50, over ${MAX_ADDED_P99_MS} ms added at p99 or
+over ${MAX_CPU_RATIO} times the CPU per token of the simulated engine, or when a stream failed; 2 for bad usage; else 0.
 `;
 
 const Options = z.object({

@@ -1,9 +1,11 @@
 /** `deno task bench:pacing`: how late tokens are against their plan, by the server's own record. See --help. */
 import { z } from "zod";
 import { distribution } from "../lib/client/timing.ts";
+import { Debug } from "./debug.ts";
 import { type LocalServer, startServer } from "./measure/local_server.ts";
 import { MOST_TIMED } from "../lib/stream/token_times.ts";
 import { command, number, readOptions, UsageError, whole } from "./options.ts";
+import { drain } from "./pacing/drain.ts";
 import { progressLine } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 
@@ -33,26 +35,6 @@ const Options = z.object({
 });
 type Options = z.infer<typeof Options>;
 
-const TimedTokens = z.object({
-  tokens: z.array(
-    z.object({ planned_us: z.number(), actual_us: z.number(), handed_us: z.number().nullable() }),
-  ),
-});
-
-/**
- * Reads one stream to its end and forgets it: the server keeps the times. Plain socket reads, since a reader that
- * takes as much CPU as `fetch` (40 µs a read) would make the tokens late on a small machine.
- */
-async function drain(server: LocalServer, path: string, id: string): Promise<void> {
-  const { hostname, port } = new URL(server.url);
-  using socket = await Deno.connect({ hostname, port: Number(port) });
-  const head =
-    `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nX-Request-Id: ${id}\r\nConnection: close\r\n\r\n`;
-  await socket.write(new TextEncoder().encode(head));
-  const buffer = new Uint8Array(4096);
-  while (await socket.read(buffer) !== null);
-}
-
 /** Opens all streams, spread over a second so that they do not tick together, and reads them to their ends. */
 async function readAll(
   server: LocalServer,
@@ -63,18 +45,22 @@ async function readAll(
   const ids = Array.from({ length: streams }, (_, i) => `pacing-${i}`);
   await Promise.all(ids.map(async (id, i) => {
     await new Promise((resolve) => setTimeout(resolve, (i * 997) % 1000));
-    await drain(server, `/stream?prompt=${id}&max_tokens=${tokens}&itl_ms=${itl}`, id);
+    await drain(server.url, `/stream?prompt=${id}&max_tokens=${tokens}&itl_ms=${itl}`, id);
     progress(`${++ended} of ${streams} streams have ended`);
   }));
   progress(undefined);
   return ids;
 }
 
-async function lateness(server: LocalServer, ids: string[]): Promise<number[][]> {
+/** How late each token of each stream was, ms. */
+async function lateness(server: LocalServer, ids: string[], wanted: number): Promise<number[][]> {
+  using debug = await Debug.open(server.url);
   const byStream: number[][] = [];
   for (const id of ids) {
-    const answer = await fetch(`${server.url}/_debug/requests/${id}?tokens=1`);
-    const { tokens } = TimedTokens.parse(await answer.json());
+    const tokens = await debug.tokenTimes(id);
+    if (tokens.length !== wanted) {
+      throw new Error(`${id}: wanted the times of ${wanted} tokens, got those of ${tokens.length}`);
+    }
     byStream.push(tokens.map((token) => (token.actual_us - token.planned_us) / 1000));
   }
   return byStream;
@@ -90,7 +76,7 @@ async function work(options: Options): Promise<number> {
   await prepareFile("--out", options.out);
   const slots = ["--max-num-seqs", String(options.streams)];
   await using server = await startServer(undefined, slots);
-  const byStream = await lateness(server, await readAll(server, options));
+  const byStream = await lateness(server, await readAll(server, options), options.tokens);
   const at = (index: number) => distribution(byStream.map((tokens) => tokens[index]));
   const all = distribution(byStream.flat());
   const early = at(4), late = at(options.tokens - 1);

@@ -1,6 +1,7 @@
 import { type ReadResult, readTokens, streamTokens, type TokenRequest } from "../../lib/client/reader.ts";
 import type { TokenEvent } from "../../lib/client/transcript.ts";
 import { distribution, timeStream } from "../../lib/client/timing.ts";
+import { Debug } from "../debug.ts";
 import { HttpConnection } from "../http.ts";
 import { CANCEL_AFTER, CANCEL_REQUESTED, type Figures } from "./figures.ts";
 
@@ -26,7 +27,7 @@ export interface ProbeOptions {
 export async function timeOneStream(
   options: ProbeOptions,
 ): Promise<Pick<Figures, "ttftMs" | "itl" | "tokens" | "tokensPerSecond">> {
-  using connection = await connect(options.url);
+  using connection = await reached(options.url, HttpConnection.open);
   let count = 0;
   const onToken = ({ tokens }: TokenEvent) => options.onToken?.(count += tokens);
   const result = await readTokens({ ...streamRequest(connection.fetch, options), onToken });
@@ -53,7 +54,7 @@ export async function timeOneStream(
 export async function cancelOneStream({ url, prompt }: ProbeOptions): Promise<Figures["cancel"]> {
   let requestId: string | null = null;
   {
-    using connection = await connect(url);
+    using connection = await reached(url, HttpConnection.open);
     const fetch: typeof connection.fetch = async (target, init) => {
       const response = await connection.fetch(target, init);
       requestId = response.headers.get("x-request-id");
@@ -77,12 +78,8 @@ async function settled(url: string, requestId: string | null): Promise<Figures["
   const signal = AbortSignal.timeout(SETTLE_MS);
   try {
     while (true) {
-      using connection = await connect(url);
-      const response = await connection.fetch(path(url, "/_debug/generated"), { signal });
-      if (!response.ok) throw new Error(`wanted status 200 of /_debug/generated, got ${response.status}`);
-      const { id, outcome, requested, generated } = await response.json().catch(() => {
-        throw new Error("wanted JSON at /_debug/generated, got something else: is it a Tokentap?");
-      });
+      using debug = await reached(url, Debug.open);
+      const { id, outcome, requested, generated } = await debug.latest(signal);
       if (requestId !== null && id !== requestId) {
         throw new Error(`wanted the record of ${requestId}, got ${id}: is the server in use by others?`);
       }
@@ -103,7 +100,7 @@ function streamRequest(
   { url, prompt, maxTokens }: ProbeOptions,
 ): TokenRequest {
   return {
-    url: path(url, "/stream"),
+    url: `${url.replace(/\/+$/, "")}/stream`,
     init: {
       method: "POST",
       headers: { "content-type": "application/json", accept: "text/event-stream" },
@@ -114,16 +111,13 @@ function streamRequest(
   };
 }
 
-async function connect(url: string): Promise<HttpConnection> {
+/** What `open` opens to the server, or an error that names the server. */
+async function reached<T>(url: string, open: (url: string) => Promise<T>): Promise<T> {
   try {
-    return await HttpConnection.open(url);
+    return await open(url);
   } catch (error) {
     throw new Error(`cannot connect to ${url}: ${error instanceof Error ? error.message : error}`);
   }
-}
-
-function path(url: string, path: string): string {
-  return url.replace(/\/+$/, "") + path;
 }
 
 function describe({ outcome, tokens, error }: ReadResult): string {

@@ -1,5 +1,5 @@
+import { Debug, type ServerRecord, type Totals } from "../debug.ts";
 import { openWindow } from "../load/window.ts";
-import { Debug, type ServerRecord, type Totals } from "./debug.ts";
 import { readAsPlanned, type Reading, requestIdOf } from "./reader.ts";
 import type { PlannedReader } from "./schedule.ts";
 

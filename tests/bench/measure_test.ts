@@ -51,8 +51,11 @@ Deno.test("each broken bound is named with what came, and none when all hold", (
   }
 });
 
-/** A server of the three requests that measure makes; `generated` is what it claims after the disconnect. */
-function standIn({ generated = 6, tokens = 20, itl = 2, id = "r-1" } = {}) {
+/**
+ * A server of the three requests that measure makes; `generated` is what it claims after the disconnect, `record` what
+ * else stands in that record.
+ */
+function standIn({ generated = 6, tokens = 20, itl = 2, id = "r-1", record = {} } = {}) {
   let polls = 0;
   const json = (value: unknown): Script => {
     const body = JSON.stringify(value);
@@ -66,7 +69,9 @@ function standIn({ generated = 6, tokens = 20, itl = 2, id = "r-1" } = {}) {
         id,
         requested: 100,
         generated: running ? generated - 1 : generated,
+        generated_after_abort: 0,
         outcome: running ? "running" : "aborted",
+        ...record,
       });
     }
     const n = JSON.parse(request.split("\r\n\r\n")[1]).max_tokens === 100 ? 100 : tokens;
@@ -140,10 +145,11 @@ Deno.test("measure --json prints the figures as one JSON object", async () => {
   ]);
 });
 
-Deno.test("measure exits 1 with one line for a broken bound, a cut stream, a shared server and no server", async () => {
+Deno.test("measure exits 1 with one line for a broken bound, a cut stream, a server that is shared, another or gone", async () => {
   await using wasteful = await standIn({ generated: 31 });
   await using short = await standIn({ tokens: 5 });
   await using shared = await standIn({ id: "r-2" });
+  await using other = await standIn({ record: { requested: undefined } });
   await using cut = await rawServer({ steps: [SSE_HEAD, 'data: {"token":"a"}\n\n'], end: "fin" });
   await using gone = await rawServer({ steps: [], end: "hold" });
   await gone[Symbol.asyncDispose]();
@@ -155,6 +161,10 @@ Deno.test("measure exits 1 with one line for a broken bound, a cut stream, a sha
       ],
       [short.url, "measure: itl count must be at least 19, it is 4"],
       [shared.url, "measure: wanted the record of r-1, got r-2: is the server in use by others?"],
+      [
+        other.url,
+        "measure: /_debug/generated: requested: wanted a number, got nothing: is it a Tokentap?",
+      ],
       [
         cut.url,
         "measure: wanted a stream that ends with [DONE], got truncated after 1 tokens (truncated: the response was cut off midway)",

@@ -81,9 +81,9 @@ function record(index: number, generated: number, generated_after_abort = 0) {
   return {
     id: `reader-${index}`,
     outcome: "completed" as const,
+    requested: 3,
     generated,
     generated_after_abort,
-    stop_ms: 0,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Quantiles } from "./samples.ts";
 
 const common = {
   port: z.number().int().positive(),
@@ -40,8 +41,6 @@ export const Job = z.discriminatedUnion("kind", [PacedJob, UnpacedJob]);
 export type PacedJob = z.infer<typeof PacedJob>;
 export type UnpacedJob = z.infer<typeof UnpacedJob>;
 export type Job = z.infer<typeof Job>;
-
-const Quantiles = z.object({ count: z.number(), p50: z.number(), p99: z.number(), max: z.number() });
 
 const measured = {
   transport: z.string(),

@@ -1,7 +1,7 @@
 import { Problems } from "../load/problems.ts";
 import { ramp } from "../load/ramp.ts";
 import { get } from "../load/request.ts";
-import { Samples, type Summary } from "../load/samples.ts";
+import { type Quantiles, Samples } from "../load/samples.ts";
 import type { Transport } from "../load/transport.ts";
 import type { Relay } from "./relay.ts";
 
@@ -9,9 +9,9 @@ import type { Relay } from "./relay.ts";
 export interface Taken {
   tokens: number;
   /** From the relay before the far server to the reader, ms. */
-  delay: Summary;
+  delay: Quantiles;
   /** First token after the request was sent, ms. */
-  ttft: Summary;
+  ttft: Quantiles;
   /** CPU of the server's process, µs; null without /proc. */
   cpuUsPerToken: number | null;
   /** Shares of one core. */
@@ -67,7 +67,7 @@ export async function takeStreams(transport: Transport, wanted: Streams): Promis
   });
   if (unfinished > 0) problems.add("did not end in time", unfinished);
 
-  const [delays, first] = [delay.summary(), ttft.summary()];
+  const [delays, first] = [delay.quantiles(), ttft.quantiles()];
   if (delays === null || first === null) throw new Error(`no token came: ${problems.list().join("; ")}`);
   return {
     tokens: received,

@@ -5,6 +5,7 @@ import { cors } from "hono/cors";
 import { logger } from "hono/logger";
 import { secureHeaders } from "hono/secure-headers";
 import { timing } from "hono/timing";
+import { median } from "../../bench/median.ts";
 import {
   identityHolds,
   plainEngine,
@@ -13,7 +14,6 @@ import {
   startService,
 } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
-import { median } from "../helpers/statistics.ts";
 import { until } from "../helpers/until.ts";
 
 const ROUNDS = 5;
@@ -58,7 +58,7 @@ async function cutAfterThree(
   assertEquals(totals.requests, { completed: 0, aborted: ROUNDS, failed: 0, running: 0, total: ROUNDS });
   assertEquals(service.deps.engine.slots!().in_use, 0);
   assertEquals(service.unexpected, []);
-  assertLessOrEqual(median(settled), 50);
+  assertLessOrEqual(median(settled)!, 50);
 }
 
 for (const [name, leave] of Object.entries(LEAVE)) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MOST_MODEL_LEN } from "../lib/config.ts";
+import { startServer } from "./local_server.ts";
 import { brokenBounds, type Figures, FILE_NAMES, filesOf, MIN_ITL_COUNT } from "./measure/figures.ts";
-import { startServer } from "./measure/local_server.ts";
 import { cancelOneStream, timeOneStream } from "./measure/probe.ts";
 import { command, FLAG, readOptions, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
@@ -82,7 +82,7 @@ async function run(options: Options): Promise<number> {
   const { out, json } = options;
   await prepareFolder("--out", out);
   const flags = ["--max-model-len", `${MOST_MODEL_LEN}`];
-  await using server = options.url === undefined ? await startServer(undefined, flags) : undefined;
+  await using server = options.url === undefined ? await startServer(flags) : undefined;
   const figures = await measure({ ...options, url: options.url ?? server!.url });
   const files = Object.entries(filesOf(figures));
   await writeAll(Object.fromEntries(files.map(([name, content]) => [`${out}/${name}`, content])));

@@ -1,9 +1,9 @@
 /** `deno task bench:pacing`: how late tokens are against their plan, by the server's own record. See --help. */
 import { z } from "zod";
 import { distribution } from "../lib/client/timing.ts";
-import { Debug } from "./debug.ts";
-import { type LocalServer, startServer } from "./measure/local_server.ts";
 import { MOST_TIMED } from "../lib/stream/token_times.ts";
+import { Debug } from "./debug.ts";
+import { type LocalServer, startServer } from "./local_server.ts";
 import { command, number, readOptions, UsageError, whole } from "./options.ts";
 import { drain } from "./pacing/drain.ts";
 import { progressLine } from "./progress.ts";
@@ -75,7 +75,7 @@ async function work(options: Options): Promise<number> {
   }
   await prepareFile("--out", options.out);
   const slots = ["--max-num-seqs", String(options.streams)];
-  await using server = await startServer(undefined, slots);
+  await using server = await startServer(slots);
   const byStream = await lateness(server, await readAll(server, options), options.tokens);
   const at = (index: number) => distribution(byStream.map((tokens) => tokens[index]));
   const all = distribution(byStream.flat());

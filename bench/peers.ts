@@ -1,14 +1,14 @@
 /** `deno task bench:peers`: this server beside what a user would pick instead. See --help. */
-import type { Job } from "./load/job.ts";
 import { requireDescriptors, runJob } from "./load/generator.ts";
+import type { Job } from "./load/job.ts";
 import { readBusyUs, readUsage } from "./load/usage.ts";
+import { machine } from "./machine.ts";
 import { command, UsageError } from "./options.ts";
-import { type Launcher, OURS, PEERS } from "./peers/catalog.ts";
+import { OURS, PEERS } from "./peers/catalog.ts";
 import { HELP, type Options, parseOptions } from "./peers/options.ts";
-import { killAllOnSignal, type Running, start } from "./peers/process.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
-import { machine } from "./peers/machine.ts";
 import { verify } from "./peers/verify.ts";
+import { killAllOnSignal, type Running, start } from "./process.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 
@@ -58,7 +58,7 @@ async function contendersOf(options: Options): Promise<Contender[]> {
   const contenders: Contender[] = [];
   for (const peer of PEERS.filter((peer) => options.only.includes(peer.name))) {
     try {
-      const launcher: Launcher = await withSeconds(`preparing ${peer.name}`, peer.prepare);
+      const launcher = await withSeconds(`preparing ${peer.name}`, peer.prepare);
       console.log(`${peer.name}: ${peer.title}`);
       contenders.push({
         name: peer.name,

@@ -1,16 +1,16 @@
 /** `deno task savings`: what stopping on disconnect saves. See --help. */
-import { machine } from "./peers/machine.ts";
+import { startServer } from "./local_server.ts";
+import { machine } from "./machine.ts";
+import { command } from "./options.ts";
 import { progressLine } from "./progress.ts";
+import { prepareFolder } from "./results.ts";
 import { faultsOf, figuresOf } from "./savings/figures.ts";
 import { findingsOf, type Side } from "./savings/findings.ts";
 import { MODEL, roundSchedule } from "./savings/load.ts";
 import { HELP, type Options, parseOptions } from "./savings/options.ts";
-import { prepareFolder } from "./results.ts";
 import { filesOf, writeFiles } from "./study/files.ts";
-import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
 import type { PlannedReader } from "./study/schedule.ts";
-import { startServer } from "./measure/local_server.ts";
 
 type Kind = "stopping" | "ignoring";
 
@@ -67,7 +67,7 @@ async function runOnce(
     ...["--inter-token-latency", `${MODEL.interTokenLatencyMs}ms`],
     ...kind === "ignoring" ? ["--ignore-disconnects"] : [],
   ];
-  await using server = await startServer(undefined, flags);
+  await using server = await startServer(flags);
   return await run({
     server,
     schedule,

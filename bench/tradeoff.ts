@@ -1,11 +1,11 @@
 /** `deno task tradeoff`: throughput against the time to the first token, by the size of the batch. See --help. */
-import { machine } from "./peers/machine.ts";
+import { startServer } from "./local_server.ts";
+import { machine } from "./machine.ts";
+import { command } from "./options.ts";
 import { progressLine } from "./progress.ts";
 import { prepareFolder } from "./results.ts";
 import { filesOf, writeFiles } from "./study/files.ts";
-import { command } from "./options.ts";
 import { type Run, run } from "./study/run.ts";
-import { startServer } from "./measure/local_server.ts";
 import { type Point, pointOf } from "./tradeoff/figures.ts";
 import { findingsOf } from "./tradeoff/findings.ts";
 import { MODEL, schedule, timeFactor } from "./tradeoff/load.ts";
@@ -48,7 +48,7 @@ async function runOnce(options: Options, slots: number, progress: (text: string)
     ...["--inter-token-latency", `${MODEL.interTokenLatencyMs}ms`],
     ...["--time-factor-under-load", `${timeFactor(slots, options.slowdown)}`],
   ];
-  await using server = await startServer(undefined, flags);
+  await using server = await startServer(flags);
   return await run({
     server,
     schedule: schedule(options),

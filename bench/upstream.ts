@@ -1,24 +1,19 @@
 /** `deno task bench:upstream`: what the hop through an upstream adds to each token. See --help. */
+import { MOST_MODEL_LEN } from "../lib/config.ts";
 import { createTransport } from "./load/transport.ts";
+import { machine } from "./machine.ts";
 import { command } from "./options.ts";
-import { machine } from "./peers/machine.ts";
-import { killAll, killAllOnSignal, type Running, start } from "./peers/process.ts";
+import { killAll, killAllOnSignal, type Running, start } from "./process.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
-import { serveFlags } from "./serve_flags.ts";
+import { serveLauncher } from "./serve_launcher.ts";
 import { figuresOf, type Round } from "./upstream/figures.ts";
 import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
 
-const MAIN = new URL("../main.ts", import.meta.url).pathname;
-
 async function serve(name: string, ...flags: string[]): Promise<Running> {
-  const run = await serveFlags();
-  return await start(name, (port) => ({
-    command: Deno.execPath(),
-    args: [...run, MAIN, "--port", String(port), "--max-model-len", "1000000", ...flags],
-  }));
+  return await start(name, await serveLauncher(["--max-model-len", `${MOST_MODEL_LEN}`, ...flags]));
 }
 
 async function measure(options: Options): Promise<Round[]> {

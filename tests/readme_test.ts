@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { startServer } from "../bench/measure/local_server.ts";
+import { startServer } from "../bench/local_server.ts";
 
 interface Example {
   command: string;

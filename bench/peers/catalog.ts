@@ -1,7 +1,6 @@
-import { serveFlags } from "../serve_flags.ts";
-import { type Launch, runToEnd } from "./process.ts";
-
-export type Launcher = (port: number) => Launch;
+import { MOST_MODEL_LEN } from "../../lib/config.ts";
+import { type Launcher, runToEnd } from "../process.ts";
+import { serveLauncher } from "../serve_launcher.ts";
 
 /** One server to compare. */
 export interface Peer {
@@ -15,7 +14,9 @@ export interface Peer {
 export const OURS = "tokentap";
 
 const PYTHON = "/usr/bin/python3";
-const MAIN = here("../../main.ts");
+
+/** Streams at once that a server may be asked for: sockets that one process may hold. */
+export const MOST_STREAMS = 20_000;
 
 function here(path: string): string {
   return new URL(path, import.meta.url).pathname;
@@ -25,18 +26,9 @@ export const PEERS: Peer[] = [
   {
     name: OURS,
     title: "Tokentap",
-    async prepare() {
-      await Deno.stat(MAIN).catch(() => {
-        throw new Error("main.ts is not there");
-      });
-      const serve = await serveFlags();
-      // A slot for every stream, and room for any answer: no peer has a queue or a limit.
-      const settings = ["--max-num-seqs", "20000", "--max-model-len", "10000000"];
-      return (port) => ({
-        command: Deno.execPath(),
-        args: [...serve, MAIN, "--port", `${port}`, ...settings],
-      });
-    },
+    // A slot for every stream, and room for any answer: no peer has a queue or a limit.
+    prepare: () =>
+      serveLauncher(["--max-num-seqs", `${MOST_STREAMS}`, "--max-model-len", `${MOST_MODEL_LEN}`]),
   },
   node("node-http", "node:http, timer per stream", "node_http.mjs"),
   node("express", "express 5.3.0", "express.mjs", "packages"),

@@ -1,6 +1,6 @@
-import { median } from "../median.ts";
 import type { PacedResult, Result, UnpacedResult } from "../load/job.ts";
-import { shown, textTable } from "../study/table.ts";
+import { median } from "../median.ts";
+import { shown, textTable } from "../table.ts";
 
 /** One measured run of one server. `round` counts from 1. */
 export interface Run {

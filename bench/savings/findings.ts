@@ -1,8 +1,8 @@
 import type { Picture } from "../charts/picture.ts";
-import type { Sample } from "../study/run.ts";
+import type { Machine } from "../machine.ts";
 import type { Findings } from "../study/files.ts";
-import { shown, shownTime } from "../study/table.ts";
-import type { Machine } from "../peers/machine.ts";
+import type { Sample } from "../study/run.ts";
+import { shown, shownTime } from "../table.ts";
 import type { Figures } from "./figures.ts";
 import { LEAVE_AFTER, loads, MODEL, TOKENS } from "./load.ts";
 import type { Options } from "./options.ts";

@@ -1,8 +1,8 @@
 import type { Picture } from "../charts/picture.ts";
 import { writeAll } from "../results.ts";
+import { textTable } from "../table.ts";
 import { drawSvg } from "./draw.ts";
 import { htmlPage } from "./page.ts";
-import { textTable } from "./table.ts";
 
 /** What a study found, in the forms it is written in. */
 export interface Findings {

@@ -1,7 +1,7 @@
 import type { Picture } from "../charts/picture.ts";
-import type { Machine } from "../peers/machine.ts";
+import type { Machine } from "../machine.ts";
 import type { Findings } from "../study/files.ts";
-import { shown, shownTime } from "../study/table.ts";
+import { shown, shownTime } from "../table.ts";
 import type { Point } from "./figures.ts";
 import { capacity, MODEL, timeFactor, TOKENS } from "./load.ts";
 import type { Options } from "./options.ts";

@@ -9,12 +9,15 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-export interface Launch {
+interface Launch {
   command: string;
   args: string[];
   cwd?: string;
   env?: Record<string, string>;
 }
+
+/** How a server is started on a port. */
+export type Launcher = (port: number) => Launch;
 
 const READY_MS = 20_000;
 const STOP_MS = 3_000;
@@ -27,12 +30,9 @@ export function killAll(): void {
 }
 
 /** Starts a server on a free port and waits until /health answers 200. Throws with its stderr if it does not. */
-export async function start(
-  name: string,
-  launch: (port: number) => Launch,
-): Promise<Running> {
+export async function start(name: string, launcher: Launcher): Promise<Running> {
   const port = await freePort();
-  const { command, args, cwd, env } = launch(port);
+  const { command, args, cwd, env } = launcher(port);
   const child = new Deno.Command(command, {
     args,
     cwd,

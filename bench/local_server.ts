@@ -1,4 +1,4 @@
-import { serveFlags } from "../serve_flags.ts";
+import { serveLauncher } from "./serve_launcher.ts";
 
 /** A server in a process of its own. */
 export interface LocalServer extends AsyncDisposable {
@@ -19,17 +19,14 @@ const ANNOUNCED = /(?:listens on |"url":")(https?:\/\/[^\s"]+)/;
  * lets it end its streams, and SIGKILL when it has not exited within 7 s. A signal that ends this process stops it too.
  *
  * @param flags settings of the server, as on its command line
+ * @param entry another program in its place, for tests
  * @throws {Error} when it exits or stays silent for 60 s (a first run may have to fetch its packages)
  */
-export async function startServer(
-  entry: URL = new URL("../../main.ts", import.meta.url),
-  flags: readonly string[] = [],
-): Promise<LocalServer> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      ...[...await serveFlags(), entry.href, "--port", "0"],
-      ...flags,
-    ],
+export async function startServer(flags: readonly string[] = [], entry?: URL): Promise<LocalServer> {
+  const launcher = await serveLauncher(flags, entry);
+  const { command, args } = launcher(0);
+  const child = new Deno.Command(command, {
+    args,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -1,5 +1,4 @@
 /** `deno task savings`: what stopping on disconnect saves. See --help. */
-import { startServer } from "./local_server.ts";
 import { machine } from "./machine.ts";
 import { command } from "./options.ts";
 import { progressLine } from "./progress.ts";
@@ -8,16 +7,16 @@ import { faultsOf, figuresOf } from "./savings/figures.ts";
 import { findingsOf, type Side } from "./savings/findings.ts";
 import { MODEL, roundSchedule } from "./savings/load.ts";
 import { HELP, type Options, parseOptions } from "./savings/options.ts";
-import { filesOf, writeFiles } from "./study/files.ts";
-import { type Run, run } from "./study/run.ts";
-import type { PlannedReader } from "./study/schedule.ts";
+import { report } from "./study/report.ts";
+import type { Run } from "./study/run.ts";
+import { serveAndRun } from "./study/serve_and_run.ts";
 
 type Kind = "stopping" | "ignoring";
 
 const NAME = "savings";
 
 async function work(options: Options): Promise<number> {
-  const { out, json, rounds } = options;
+  const { out, json, rounds, slots, seconds } = options;
   await prepareFolder("--out", out);
   const runs: Record<Kind, Run[]> = { stopping: [], ignoring: [] };
   const faults: string[] = [];
@@ -28,8 +27,14 @@ async function work(options: Options): Promise<number> {
       const schedule = roundSchedule(options, round);
       const order: Kind[] = ["stopping", "ignoring"];
       for (const kind of round % 2 === 0 ? order : order.reverse()) {
-        const done = await runOnce(options, schedule, kind, (text) => {
-          progress(`round ${round + 1} of ${rounds}, ${kind}: ${text}`);
+        const done = await serveAndRun({
+          slots,
+          model: MODEL,
+          flags: kind === "ignoring" ? ["--ignore-disconnects"] : [],
+          schedule,
+          seconds,
+          atEnd: "drain",
+          progress: (text) => progress(`round ${round + 1} of ${rounds}, ${kind}: ${text}`),
         });
         runs[kind].push(done);
         faults.push(...faultsOf(done, kind === "stopping").map((fault) => `${kind}: ${fault}`));
@@ -49,32 +54,7 @@ async function work(options: Options): Promise<number> {
     stopping: side("stopping"),
     ignoring: side("ignoring"),
   });
-  const text = await writeFiles(out, NAME, findings);
-  console.log(json ? JSON.stringify(findings.json) : `${text}\n${filesOf(out, NAME).join("\n")}`);
-  for (const fault of faults) console.error(`${NAME}: ${fault}`);
-  return faults.length > 0 ? 1 : 0;
-}
-
-async function runOnce(
-  { slots, seconds }: Options,
-  schedule: PlannedReader[],
-  kind: Kind,
-  progress: (text: string) => void,
-): Promise<Run> {
-  const flags = [
-    ...["--max-num-seqs", `${slots}`, "--log-format", "text"],
-    ...["--time-to-first-token", `${MODEL.timeToFirstTokenMs}ms`],
-    ...["--inter-token-latency", `${MODEL.interTokenLatencyMs}ms`],
-    ...kind === "ignoring" ? ["--ignore-disconnects"] : [],
-  ];
-  await using server = await startServer(flags);
-  return await run({
-    server,
-    schedule,
-    seconds,
-    atEnd: "drain",
-    onSample: ({ atMs, queue }) => progress(`${(atMs / 1000).toFixed(1)} s, ${queue} wait`),
-  });
+  return await report({ name: NAME, findings, faults, out, json });
 }
 
 if (import.meta.main) await command({ name: NAME, help: HELP, parse: parseOptions, work });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { MAX_RECORDS } from "../../lib/stream/ledger.ts";
 import { FLAG, number, readOptions, UsageError, whole } from "../options.ts";
+import { mostReaders } from "../study/schedule.ts";
 import { LEAVE_AFTER, MODEL, rateFor, TOKENS } from "./load.ts";
 
 export const HELP =
@@ -43,9 +44,8 @@ export function parseOptions(args: string[]): Options | "help" {
   const options = readOptions(Options, args);
   if (options === "help") return "help";
   const rate = options.rate ?? rateFor(options);
-  // Twice the spread of a Poisson count, so that no round of the seeds has more.
-  const most = rate * options.seconds + 4 * Math.sqrt(rate * options.seconds);
-  if (most > MAX_RECORDS) {
+  // The tokens are summed up over the server's records: none may be missing.
+  if (mostReaders({ rate, seconds: options.seconds }) > MAX_RECORDS) {
     throw new UsageError(
       `--slots, --rate and --seconds: wanted fewer than ${MAX_RECORDS} readers, as the server keeps that many records, ` +
         `got about ${Math.round(rate * options.seconds)}`,

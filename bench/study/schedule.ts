@@ -31,6 +31,12 @@ export interface Range {
   max: number;
 }
 
+/** So many readers that hardly a seed gives more: four standard deviations of a Poisson count over its mean. */
+export function mostReaders({ rate, seconds }: Pick<ScheduleOptions, "rate" | "seconds">): number {
+  const mean = rate * seconds;
+  return mean + 4 * Math.sqrt(mean);
+}
+
 /** What a draw is for. Apart from the engine's own, so that load and text of one seed have nothing in common. */
 const PURPOSE = { gap: 101, leaves: 102, tokens: 103, leaveAfter: 104 };
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { MAX_RECORDS } from "../../lib/stream/ledger.ts";
+import { Settings } from "../../lib/config.ts";
 import { FLAG, number, readOptions, UsageError, whole } from "../options.ts";
+import { mostReaders } from "../study/schedule.ts";
 import { MODEL, TOKENS } from "./load.ts";
 
 export const HELP =
@@ -17,7 +18,8 @@ Usage: deno task tradeoff [options]
   --json          print the figures as JSON
   --help          this text
 
-Files: tradeoff.txt tradeoff.json tradeoff.svg tradeoff.html. Exit code 1 when a reader failed, 2 for bad usage.
+Files: tradeoff.txt tradeoff.json tradeoff.svg tradeoff.html. Exit code 1 when a reader failed or the
+server's totals do not add up, 2 for bad usage.
 The simulated engine takes ${MODEL.timeToFirstTokenMs} ms to the first token and ${MODEL.interTokenLatencyMs} ms for each further one when alone; a reader asks for
 ${TOKENS.min} to ${TOKENS.max} tokens.
 `;
@@ -46,10 +48,12 @@ export type Options = z.output<typeof Options>;
 export function parseOptions(args: string[]): Options | "help" {
   const options = readOptions(Options, args);
   if (options === "help") return "help";
-  const readers = options.rate * options.seconds;
-  if (readers + 4 * Math.sqrt(readers) > MAX_RECORDS) {
+  // In a batch too small for them nearly all readers wait, and one that is refused would be no figure but a failure.
+  const { maxWaitingQueueLength } = Settings.parse({});
+  if (mostReaders(options) > maxWaitingQueueLength) {
     throw new UsageError(
-      `--rate and --seconds: wanted fewer than ${MAX_RECORDS} readers, got about ${Math.round(readers)}`,
+      `--rate and --seconds: wanted fewer than ${maxWaitingQueueLength} readers, as the server lets that many wait, ` +
+        `got about ${Math.round(options.rate * options.seconds)}`,
     );
   }
   return options;

@@ -5,7 +5,7 @@ import { parseOptions } from "../../bench/savings/options.ts";
 import { UsageError } from "../../bench/options.ts";
 import type { Reading } from "../../bench/study/reader.ts";
 import type { Run } from "../../bench/study/run.ts";
-import { makeSchedule, type ScheduleOptions } from "../../bench/study/schedule.ts";
+import { makeSchedule, mostReaders, type ScheduleOptions } from "../../bench/study/schedule.ts";
 
 const LOAD: ScheduleOptions = {
   seed: 7,
@@ -38,6 +38,14 @@ Deno.test("arrivals are those of a Poisson process: exponential gaps, counts tha
   for (const { atMs } of readers) perSecond[Math.floor(atMs / 1000)]++;
   const spread = perSecond.reduce((sum, count) => sum + (count - 50) ** 2, 0) / 400;
   assertAlmostEquals(spread / 50, 1, 4 * Math.sqrt(2 / 400));
+});
+
+Deno.test("no seed gives more readers than the bound, which is not far above what they give on average", () => {
+  const load = { ...LOAD, rate: 20, seconds: 20 };
+  const most = mostReaders(load);
+  const counts = Array.from({ length: 200 }, (_, seed) => makeSchedule({ ...load, seed }).length);
+  assert(Math.max(...counts) <= most, `${Math.max(...counts)} of ${most}`);
+  assertEquals(most, 480);
 });
 
 Deno.test("the planned share leaves, and every length lies within its range and reaches both ends", () => {

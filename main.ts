@@ -156,6 +156,7 @@ async function serve(settings: Settings): Promise<void> {
   const door = listen(settings);
   const server = new HttpServer(door, {
     handler: app.fetch,
+    closing: () => draining,
     onError: (error, at) => log(unexpectedLine({ at }, error, settings.logFormat, new Date())),
   });
   const { hostname, port } = door.addr;

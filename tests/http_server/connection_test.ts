@@ -205,13 +205,49 @@ Deno.test("a long body that was not read ends the connection, after the client c
   assertEquals(socket.closed, true);
 });
 
-Deno.test("a client that goes on sending after that is not read for ever", async () => {
-  const { socket, ended } = serving(() => new Response("no", { status: 413 }));
-  socket.send(post(10_000_000));
+Deno.test("a client that sends all of it first is read to its end, so that it can take the answer, but not for ever", async () => {
+  const { socket, ended, clock, connection } = serving(() => new Response("no", { status: 413 }));
+  socket.send(post(100_000_000));
   await settle();
-  for (let i = 0; i < 1000; i++) socket.send("x".repeat(1000));
+  for (let second = 0; second < 29; second++) {
+    socket.send("x".repeat(1_000_000));
+    await until("all to be read", () => socket.unread === 0);
+    connection.expire(clock.now += 1000);
+    assertEquals(socket.closed, false);
+  }
+  socket.send("x");
+  await settle();
+  connection.expire(clock.now += 1000);
   await ended;
-  assertEquals([socket.closed, socket.unread > 0], [true, true]);
+  assertEquals(socket.closed, true);
+});
+
+Deno.test("requests sent ahead are all answered, also when that takes longer than an inbox waits that nobody reads", async () => {
+  const { socket, ended } = serving(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return new Response("a");
+  });
+  const count = 400;
+  const request = GET.replace("\r\n\r\n", `\r\nX-Long: ${"x".repeat(1000)}\r\n\r\n`);
+  socket.send(request.repeat(count));
+  await until("all to be answered", () => statuses(socket).length === count || socket.closed || socket.shut);
+  assertEquals([statuses(socket).length, socket.text.includes("connection: close")], [count, false]);
+  socket.leave();
+  await ended;
+});
+
+Deno.test("before a shutdown each answer says that it is its connection's last, and it is", async () => {
+  const { socket, ended, close } = serving(() => new Response("a"));
+  socket.send(GET);
+  await settle();
+  close();
+  await settle();
+  assertEquals([socket.closed, socket.text.includes("connection: close\r\n")], [false, false]);
+  socket.send(GET + GET);
+  await settle();
+  socket.leave();
+  await ended;
+  assertEquals([statuses(socket), socket.text.match(/connection: close\r\n/g)?.length], [[200, 200], 1]);
 });
 
 Deno.test("a head that takes too long is 408, counted from its first byte", async () => {

@@ -9,6 +9,8 @@ export interface Serving {
   errors: { error: unknown; at: Failure }[];
   /** The connection's clock. */
   clock: { now: number };
+  /** Has each answer from now on be its connection's last. */
+  close: () => void;
 }
 
 /** One connection in memory that `handler` answers. */
@@ -16,14 +18,16 @@ export function serving(handler: Handler): Serving {
   const socket = new MemorySocket();
   const errors: Serving["errors"] = [];
   const clock = { now: 0 };
+  let closing = false;
   const connection = new Connection(socket, {
     handler,
     onError: (error, at) => errors.push({ error, at }),
     now: () => clock.now,
     headMs: 10_000,
     idleMs: 65_000,
+    closing: () => closing,
   });
-  return { socket, connection, ended: connection.run(), errors, clock };
+  return { socket, connection, ended: connection.run(), errors, clock, close: () => closing = true };
 }
 
 /** Has everything run that needs no event from outside: all of it lies in microtasks here. */

@@ -64,6 +64,10 @@ Deno.test("S9: at SIGTERM what ends within the grace completes, the rest is told
   const refused = await fetch(`${service.url}/stream?prompt=hello`);
   assertEquals([refused.status, (await refused.json()).error.code], [503, "shutting_down"]);
   assert(refused.headers.has("retry-after"));
+  using kept = await RawClient.open(service.port);
+  kept.request("/health");
+  await kept.untilEnded(1000);
+  assertStringIncludes(kept.head, "connection: close\r\n");
 
   await until("the end of the first", () => short.text.includes("[DONE]"));
   assertEquals(short.tokens, 100);

@@ -7,7 +7,7 @@ import { Refusal } from "./refusal.ts";
 import { readRequestHead, type RequestHead } from "./request_head.ts";
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";
-import { endIsInSight, MOST_UNREAD, passOver } from "./unread.ts";
+import { endIsInSight, passOver } from "./unread.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -23,10 +23,16 @@ export interface ConnectionOptions {
   headMs: number;
   /** How long a connection may wait for a request, in milliseconds. */
   idleMs: number;
+  /** Each answer is to be its connection's last, and says so: the server is about to close them all. */
+  closing: () => boolean;
 }
 
-/** How long a client that is still sending gets to take an answer that ends the connection. */
-const LINGER_MS = 2000;
+/**
+ * How long a client that is still sending gets to take an answer that ends the connection: in all, and between two
+ * things it sends. Most read no answer before they have sent everything.
+ */
+const LINGER_MS = 30_000;
+const LINGER_SILENCE_MS = 2000;
 
 /** What a connection is at. A drain lets the second and the third come to their end. */
 type State =
@@ -140,7 +146,7 @@ export class Connection {
       : await this.#handle(head, unread ? undefined : body?.stream, abort.signal);
     await body?.interim;
     // Asked last, for it may wait.
-    const close = head.close || this.#draining || this.#inbox.lost ||
+    const close = head.close || this.#draining || this.#options.closing() || this.#inbox.lost ||
       /\bclose\b/i.test(response.headers.get("connection") ?? "") ||
       (body !== undefined && !reader.done && !await endIsInSight(this.#inbox, reader, body, response));
     if (this.#closed) {
@@ -191,9 +197,14 @@ export class Connection {
    */
   async #linger(): Promise<void> {
     if (this.#closed || this.#draining) return;
-    this.#within(LINGER_MS);
-    this.#inbox.discard(MOST_UNREAD);
+    const { now } = this.#options;
+    const end = now() + LINGER_MS;
+    this.#inbox.discard();
+    this.#within(LINGER_SILENCE_MS);
     await this.#socket.closeWrite?.().catch(() => {});
-    while (!this.#inbox.ended) await this.#inbox.more();
+    while (!this.#inbox.ended) {
+      this.#within(Math.min(LINGER_SILENCE_MS, end - now()));
+      await this.#inbox.more();
+    }
   }
 }

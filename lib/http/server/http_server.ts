@@ -42,10 +42,15 @@ export class HttpServer {
   #onEmpty: (() => void) | undefined;
 
   constructor(listener: Listener, options: HttpServerOptions) {
-    const { sweepMs = 1000, now = () => performance.now(), headMs = 10_000, idleMs = 65_000, ...rest } =
-      options;
     this.#listener = listener;
-    this.#options = { now, headMs, idleMs, ...rest };
+    const { sweepMs = 1000, ...rest } = options;
+    this.#options = {
+      now: () => performance.now(),
+      headMs: 10_000,
+      idleMs: 65_000,
+      closing: () => false,
+      ...rest,
+    };
     // One timer for all: one each would cost every request two.
     this.#sweep = setInterval(() => this.#expire(), sweepMs);
     this.#accepting = this.#accept();

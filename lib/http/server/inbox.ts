@@ -25,7 +25,9 @@ export class Inbox {
   #start = 0;
   #end = 0;
   #readSize = LEAST;
-  #discarded = -1;
+  #discarding = false;
+  /** Something was used since the wait for room began, or was looked at last. */
+  #used = false;
   #arrival: Promise<void> | undefined;
   #arrived: (() => void) | undefined;
   #roomy: (() => void) | undefined;
@@ -48,6 +50,7 @@ export class Inbox {
   /** Removes the first `count` bytes. */
   consume(count: number): void {
     this.#start += count;
+    this.#used = true;
     if (this.length < MOST) this.#wakeReading();
   }
 
@@ -64,9 +67,9 @@ export class Inbox {
     arrived?.();
   }
 
-  /** From now on drops what arrives, up to `most` bytes, and ends then. */
-  discard(most: number): void {
-    this.#discarded = most;
+  /** From now on drops what arrives. */
+  discard(): void {
+    this.#discarding = true;
     this.consume(this.length);
   }
 
@@ -100,11 +103,7 @@ export class Inbox {
       }
       this.#end += count;
       this.#readSize = count === room.length ? Math.min(MOST, 2 * this.#readSize) : LEAST;
-      if (this.#discarded >= 0) {
-        this.#discarded -= count;
-        this.#start = this.#end;
-        if (this.#discarded < 0) break;
-      }
+      if (this.#discarding) this.#start = this.#end;
       this.wake();
     }
     this.end();
@@ -129,10 +128,17 @@ export class Inbox {
     return this.#bytes.subarray(this.#end);
   }
 
-  /** Settles when something was used, or nobody has for a while. */
+  /** Settles when there is room, or nobody has used anything for a while: many small requests take longer than that. */
   #roomMade(): Promise<void> {
+    this.#used = false;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, PATIENCE_MS);
+      let timer: ReturnType<typeof setTimeout>;
+      const look = () => {
+        if (this.#used) timer = setTimeout(look, PATIENCE_MS);
+        else resolve();
+        this.#used = false;
+      };
+      timer = setTimeout(look, PATIENCE_MS);
       this.#roomy = () => {
         clearTimeout(timer);
         resolve();

@@ -3,7 +3,7 @@ import type { Inbox } from "./inbox.ts";
 import type { RequestBody } from "./request_body.ts";
 
 /** Of a request's body that the handler did not read: more is not read to keep a connection. */
-export const MOST_UNREAD = 262_144;
+const MOST_UNREAD = 262_144;
 
 /** How long an answer waits for the end of a body in chunks that nobody reads: one sent whole has come by then. */
 const PATIENCE_MS = 50;

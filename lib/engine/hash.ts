@@ -31,7 +31,7 @@ export function draw(seed: number, purpose: number, index: number): number {
 }
 
 /** A draw as a number in [0, 1). */
-function uniform(seed: number, purpose: number, index: number): number {
+export function uniform(seed: number, purpose: number, index: number): number {
   return draw(seed, purpose, index) / 0x1_0000_0000;
 }
 

@@ -54,7 +54,6 @@ export class Ledger implements GenerationObserver {
     const record = new GenerationRecord(
       opening.id,
       opening.route,
-      opening.streamed,
       opening.model,
       opening.requested,
       opening.promptTokens,

@@ -33,7 +33,6 @@ export class GenerationRecord implements Timed {
   constructor(
     readonly id: string,
     readonly route: string,
-    readonly streamed: boolean,
     readonly model: string,
     readonly requested: number,
     readonly promptTokens: number,

@@ -30,7 +30,7 @@ export function loneGeneration({ ignoreDisconnects = false, queues = false } = {
   const observer = new NotedObserver();
   const engine = new ScriptedEngine(clock);
   engine.queues = queues;
-  const record = new GenerationRecord("id", "/stream", true, "m", 100, 3, clock.now());
+  const record = new GenerationRecord("id", "/stream", "m", 100, 3, clock.now());
   const generation = new Generation(record, clock, observer, ignoreDisconnects);
   const start = () => {
     generation.start(engine, REQUEST);

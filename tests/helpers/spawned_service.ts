@@ -1,3 +1,4 @@
+import { serveFlags } from "../../bench/serve_launcher.ts";
 import { until } from "./until.ts";
 
 export interface SpawnedService extends AsyncDisposable {
@@ -17,14 +18,14 @@ const MAIN = new URL("../../main.ts", import.meta.url).href;
 export async function runMain(
   ...flags: string[]
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { code, stdout, stderr } = await command(flags).output();
+  const { code, stdout, stderr } = await (await command(flags)).output();
   const decoder = new TextDecoder();
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
 /** The service in a process of its own, on a free port. Leaving the scope kills it. */
 export async function spawnService(...flags: string[]): Promise<SpawnedService> {
-  const child = command(["--port", "0", ...flags]).spawn();
+  const child = (await command(["--port", "0", ...flags])).spawn();
   let ended = false;
   const written = { stdout: "", stderr: "" };
   const read = async (name: "stdout" | "stderr") => {
@@ -60,9 +61,10 @@ export async function spawnService(...flags: string[]): Promise<SpawnedService> 
   }
 }
 
-function command(flags: string[]): Deno.Command {
+/** Started as `deno task serve` does it: with its permissions and its heap. */
+async function command(flags: string[]): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", MAIN, ...flags],
+    args: [...await serveFlags(), MAIN, ...flags],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

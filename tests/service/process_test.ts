@@ -6,6 +6,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import { uniform } from "../../lib/engine/hash.ts";
 import { dataLines, RawClient } from "../helpers/sockets.ts";
 import { runMain, spawnService } from "../helpers/spawned_service.ts";
 import { until } from "../helpers/until.ts";
@@ -33,7 +34,7 @@ Deno.test("S3: 200 connections reset at random moments leave the process alive, 
     const post = { body: { prompt: "hello", max_tokens: 2000, itl_ms: Number(itl) } };
     if (index % 8 === 7) client.request(index % 16 === 7 ? "/generate" : "/stream", post);
     else client.request(`/stream?prompt=hello&max_tokens=2000&itl_ms=${itl}`);
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+    await new Promise((resolve) => setTimeout(resolve, uniform(1, 0, index) * 300));
     client.reset();
   };
   await Promise.all(Array.from({ length: 200 }, (_, index) => cut(index)));

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertGreater, assertLessOrEqual } from "@std/assert";
 import { percentile } from "../../lib/client/timing.ts";
+import { uniform } from "../../lib/engine/hash.ts";
 import { identityHolds } from "../helpers/service.ts";
 import { RawClient } from "../helpers/sockets.ts";
 import { type SpawnedService, spawnService } from "../helpers/spawned_service.ts";
@@ -9,13 +10,16 @@ async function debug(service: SpawnedService, path: string) {
   return await (await fetch(`${service.url}/_debug/${path}`)).json();
 }
 
+/** Of the times at which clients leave: the same in every run, and what they meet then is not. */
+const SEED = 1;
+
 /** Opens a stream and leaves it after a random time, every other one by RST. */
 async function cut(service: SpawnedService, index: number, withinMs: number): Promise<void> {
   using client = await RawClient.open(service.port);
   const query = `prompt=storm%20${index}&max_tokens=2000&itl_ms=${index % 3 === 0 ? 1 : 10}`;
   if (index % 5 === 4) client.request("/generate", { body: { prompt: "storm", max_tokens: 2000 } });
   else client.request(`/stream?${query}`);
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * withinMs));
+  await new Promise((resolve) => setTimeout(resolve, uniform(SEED, 0, index) * withinMs));
   if (index % 2 === 0) client.fin();
   else client.reset();
   // A FIN is a half-close; the answer of the service to it is what shows that it was taken.

@@ -173,7 +173,7 @@ Deno.test("a reader that waits is woken by an end that does not come from the en
 Deno.test("no token is older than its generation's slot, though who polls read the clock before", () => {
   const { clock, engine } = simulation({ timeToFirstToken: 0, realtime: false });
   clock.advance(10);
-  const record = new GenerationRecord("id", "/stream", true, "m", 5, 3, 2);
+  const record = new GenerationRecord("id", "/stream", "m", 5, 3, 2);
   const times: number[] = [];
   const generation = new Generation(record, clock, {
     produced: (_record, _tokens, _planned, now) => times.push(now),

@@ -12,7 +12,7 @@ import { GenerationRecord } from "../../lib/stream/record.ts";
 const at = new Date("2026-01-02T03:04:05.678Z");
 
 function ended(id = "req-1", route = "/stream") {
-  const record = new GenerationRecord(id, route, true, "m", 100, 7, 1000);
+  const record = new GenerationRecord(id, route, "m", 100, 7, 1000);
   record.firstTokenAt = 1200;
   record.endedAt = 1500.5;
   record.generated = 15;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { GenerationRecord } from "../../lib/stream/record.ts";
 
-const fresh = () => new GenerationRecord("id", "/stream", true, "m", 100, 7, 1000);
+const fresh = () => new GenerationRecord("id", "/stream", "m", 100, 7, 1000);
 
 Deno.test("a record shows what has not happened as null", () => {
   assertEquals(fresh().toJSON(), {

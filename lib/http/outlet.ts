@@ -1,18 +1,20 @@
 import type { Prefetching } from "../prefetch.ts";
 import type { SharedBytes } from "./bytes.ts";
 
-/** Where a body puts its bytes: its stream's controller, or what a server has put in its place. */
-export interface Outlet
-  extends Prefetching, Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "close" | "error"> {
+/** Where a body puts its bytes: its stream, or what a server has put in the stream's place. */
+export interface Outlet extends Prefetching {
   /** It is done with bytes when `enqueue` returns, unless they are shared. A stream keeps them. */
-  readonly copies?: boolean;
+  readonly copies: boolean;
+  /** Under 0: what was given has not been taken yet. */
+  readonly desiredSize: number;
   /** `shared`: where `bytes` are from, if other bodies send them too. */
   enqueue(bytes: Uint8Array, shared?: SharedBytes): void;
-  /**
-   * Wants `resume()` called once what was given has been taken. A stream pulls by itself and has no such thing; what
-   * has it can be closed at once, and calls `resume()` when it has sent the end too.
-   */
-  ask?(): void;
+  /** Wants `resume()` called once what was given has been taken. */
+  ask(): void;
+  /** Ends it behind what was given; `resume()` is called when the end has been taken too. */
+  close(): void;
+  /** Breaks it off; what was given and not taken may be lost. */
+  error(reason?: unknown): void;
 }
 
 /**

@@ -9,6 +9,7 @@ import { Gathering } from "./gathering.ts";
 import { type SilenceOptions, SilenceWatch, type Watched } from "./silence.ts";
 import { SplitWriter } from "./split.ts";
 import { encode, SSE_KEEP_ALIVE } from "./sse.ts";
+import { StreamOutlet } from "./stream_outlet.ts";
 import type { Turn } from "./turn.ts";
 
 const gathering = new Gathering();
@@ -25,17 +26,25 @@ export interface BodyOptions extends SilenceOptions {
  */
 export function streamBody(generation: Source, options: BodyOptions): ReadableStream<Uint8Array> {
   const source = new GenerationSource(generation, options);
-  // Nothing is pulled ahead: until the first read the source may still be driven without its stream.
-  const stream = new ReadableStream(source, { highWaterMark: 0 });
+  let outlet: StreamOutlet;
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      outlet = new StreamOutlet(controller, () => source.resume());
+      source.start(outlet);
+    },
+    pull: () => outlet.pull(),
+    cancel: () => source.cancel(),
+    // Nothing is pulled ahead: until the first read the source may still be driven without its stream.
+  }, { highWaterMark: 0 });
   offerDirect(stream, source);
   return stream;
 }
 
 /**
- * Its stream pulls it; a server that reads no streams puts an outlet of its own in the stream's place and calls
- * `resume()` instead.
+ * Takes a generation's tokens and hands them to its outlet: its stream, or what a server that reads no streams has put
+ * in the stream's place.
  */
-class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBody, Watched, Waiter {
+class GenerationSource implements DirectBody, Watched, Waiter {
   // What each token touches stands first: a thousand streams share the processor's caches.
   #outlet!: Outlet;
   /** No more tokens are taken. */
@@ -52,13 +61,7 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
   lastAt: number;
   readonly #generation: Source;
   readonly #options: BodyOptions;
-  /**
-   * Resolves the pending pull(). It is kept pending while chunks go straight to a waiting read: a stream whose pull is
-   * pending does not call it again at each enqueue, which saves three promises a token. It is resolved when a chunk
-   * stays in the queue, for only pull() tells that the reader has come back.
-   */
-  #release: (() => void) | undefined;
-  /** How the stream is to end once the reader has taken what is queued. */
+  /** What is left to do once the reader has taken everything. */
   #last: (() => void) | undefined;
   readonly #silence: SilenceWatch;
 
@@ -69,8 +72,8 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     this.#silence = new SilenceWatch(this, options);
   }
 
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#outlet = controller;
+  start(outlet: Outlet): void {
+    this.#outlet = outlet;
     this.#silence.start();
   }
 
@@ -90,8 +93,8 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
 
   wake(at?: number): void {
     if (this.#done || this.#resting || this.#splitting?.busy) return;
-    // No room: pull() comes when there is, and polls anew.
-    if (this.#outlet.desiredSize! < 0) return this.#starve();
+    // No room: resume() comes when there is, and polls anew.
+    if (this.#outlet.desiredSize < 0) return this.#starve();
     if (!gathering.begin(this)) return;
     try {
       if (this.#options.turn.woken()) this.#rest();
@@ -105,20 +108,13 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     return (this.#resting ? 1 : 0) ^ (this.#silence === undefined ? 1 : 0) ^ (this.#outlet.prefetch?.() ?? 0);
   }
 
-  pull(): Promise<void> | void {
-    this.resume();
-    // Nothing to wait for: the stream pulls again by itself as soon as it wants more.
-    if (this.#done || this.#starved) return;
-    return new Promise((resolve) => this.#release = resolve);
-  }
-
   cancel(): void {
     this.#finish();
     this.#generation.abort();
   }
 
   get blocked(): boolean {
-    return this.#starved || this.#outlet.desiredSize! < 0;
+    return this.#starved || this.#outlet.desiredSize < 0;
   }
 
   silent(): void {
@@ -177,44 +173,26 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
   #enqueue(bytes: Uint8Array, now = this.#options.clock.now(), shared?: SharedBytes): void {
     this.lastAt = Math.ceil(now);
     this.#outlet.enqueue(bytes, shared);
-    if (this.#outlet.desiredSize! < 0) this.#pullAgain();
   }
 
   /** Nothing more is taken from the generation until the outlet has room. */
   #starve(): void {
     this.#starved = true;
-    this.#pullAgain();
-    this.#outlet.ask?.();
+    this.#outlet.ask();
   }
 
-  /** Has the stream say when it has room. */
-  #pullAgain(): void {
-    const release = this.#release;
-    this.#release = undefined;
-    release?.();
-  }
-
-  /** Writes what there is and has `last` end the stream as soon as the reader has taken it. */
-  #endAfter(last: () => void): void {
-    this.#write(this.#options.clock.now());
-    this.#done = true;
-    this.#last = () => {
-      this.#silence.stop();
-      last();
-    };
-    if (this.#outlet.desiredSize! >= 0) this.#last();
-    else this.#outlet.ask?.();
-    this.#pullAgain();
-  }
-
+  /** Told to the outlet at once, so that the end can go out with the last event. */
   #close(text: string): void {
     chunk.addText(text);
-    if (this.#outlet.ask === undefined) return this.#endAfter(() => this.#outlet.close());
-    // Told at once, so that the end can go out with the last event.
+    this.#end(() => this.#silence.stop());
+    this.#outlet.close();
+  }
+
+  /** Hands over what there is, and takes nothing more; `last` follows when the reader has taken everything. */
+  #end(last: () => void): void {
     this.#write(this.#options.clock.now());
     this.#done = true;
-    this.#last = () => this.#silence.stop();
-    this.#outlet.close();
+    this.#last = last;
   }
 
   #fail(error: unknown): void {
@@ -222,8 +200,13 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
       return this.#close(this.#options.format.error(publicError(error)));
     }
     if (error.how === "close") return this.#close("");
-    // error() drops what the server has not yet written, so the loop goes round once before it.
-    this.#endAfter(() => this.#options.turn.next(() => this.#outlet.error(torn(error))));
+    this.#end(() => {
+      this.#silence.stop();
+      // error() drops what the server has not yet written, so the loop goes round once before it.
+      this.#options.turn.next(() => this.#outlet.error(torn(error)));
+    });
+    if (this.#outlet.desiredSize < 0) this.#outlet.ask();
+    else this.resume();
   }
 
   #split(event: string, now: number): void {
@@ -238,6 +221,5 @@ class GenerationSource implements UnderlyingDefaultSource<Uint8Array>, DirectBod
     this.#done = true;
     this.#splitting?.stop();
     this.#silence.stop();
-    this.#pullAgain();
   }
 }

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertLess } from "@std/assert";
+import { assertEquals, assertLess } from "@std/assert";
 import { z } from "zod";
 import { withExtras } from "../../routes/openai/extras.ts";
 import { listOf } from "../../routes/openai/list_of.ts";

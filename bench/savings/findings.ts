@@ -94,8 +94,9 @@ function notesOf({ options, machine, stopping, ignoring }: Savings): string[] {
     } of the time when leaving stops the ` +
     `work, and ${percent(busy.ignoring)} when it does not.`,
     "Useful: tokens that reached a reader who was still there, early leavers' few included. Wasted: all others that the " +
-    `server generated, by its own totals. Per second: of the ${seconds} s in which readers come; the rest counts to ` +
-    "the end. TTFT: from the write of the request to the first token with text, at the client.",
+    "server generated, by its own records. Per second: of the tokens generated in the " +
+    `${seconds} s in which readers come, where one on its way at their end is useful when its reader got it; the rest ` +
+    "counts to the end. TTFT: from the write of the request to the first token with text, at the client.",
     `Load generator: ${left(stopping.pooled)} and ${
       left(ignoring.pooled)
     } of its core were left; 99 % of requests ` +

@@ -33,12 +33,12 @@ export interface Run {
   samples: Sample[];
   /** Tokens the server produced until all was over, by its totals; the warm-up's are taken off. */
   generated: number;
-  /** The same at the window's end. */
-  generatedInWindow: number;
   /** Whether the server's totals are the sum of their parts. */
   totalsAddUp: boolean;
   /** The server's records of these readers; fewer than readers when it keeps no more. */
   records: ServerRecord[];
+  /** The same as they were at the window's end, also of generations that still ran. */
+  recordsInWindow: ServerRecord[];
   /** Shares of one core within the window. */
   cpu: { server: number | null; generator: number; other: number | null };
   /** From the start until the server had nothing left to do, in milliseconds. */
@@ -99,7 +99,7 @@ export async function run(
     }
     await waitUntil(seconds * 1000);
     const cost = closeWindow();
-    const generatedInWindow = (await debug.totals()).generated.total - before;
+    const recordsInWindow = await recordsOf(debug, schedule);
     const patience = setTimeout(() => over.abort(), atEnd === "cut" ? 0 : SETTLE_MS);
     const readings = await Promise.all(reading);
     clearTimeout(patience);
@@ -113,15 +113,14 @@ export async function run(
     const idleAtMs = sinceStart();
     sampling = false;
     await sampler;
-    const ids = new Set(schedule.map(requestIdOf));
     return {
       seconds,
       readings,
       samples,
       generated: totals.generated.total - before,
-      generatedInWindow,
       totalsAddUp: addsUp(totals.generated) && addsUp(totals.requests),
-      records: (await debug.records()).filter(({ id }) => ids.has(id)),
+      records: await recordsOf(debug, schedule),
+      recordsInWindow,
       cpu: {
         server: cost.serverCpuShare,
         generator: cost.generatorCpuShare,
@@ -133,6 +132,11 @@ export async function run(
     sampling = false;
     over.abort();
   }
+}
+
+async function recordsOf(debug: Debug, schedule: readonly PlannedReader[]): Promise<ServerRecord[]> {
+  const ids = new Set(schedule.map(requestIdOf));
+  return (await debug.records()).filter(({ id }) => ids.has(id));
 }
 
 /** The first streams of a process also pay for compiling the code on their way, here and in the server. */

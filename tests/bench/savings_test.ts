@@ -106,9 +106,9 @@ function ignoringRun(): Run {
     ],
     samples: [0, 4, 2, 9].map((queue, i) => ({ atMs: i * 400, queue, slotsInUse: 1, generated: 0 })),
     generated: 9,
-    generatedInWindow: 6,
     totalsAddUp: true,
     records: [record(0, 3), record(1, 3, 2), record(2, 3)],
+    recordsInWindow: [record(0, 3), record(1, 2, 1), record(2, 1)],
     cpu: { server: 0.2, generator: 0.1, other: null },
     idleAtMs: 1400,
   };
@@ -117,7 +117,8 @@ function ignoringRun(): Run {
 Deno.test("generated is useful and wasted; rates are of the window, TTFT of those who stay", () => {
   const figures = figuresOf([ignoringRun()]);
   assertEquals(figures.tokens, { generated: 9, useful: 7, wasted: 2 });
-  assertEquals(figures.perSecond, { generated: 6, useful: 4, wasted: 2 });
+  // The token that the last reader has yet to get is useful, that of the one who left is not.
+  assertEquals(figures.perSecond, { generated: 6, useful: 5, wasted: 1 });
   assertEquals(figures.generatedAfterAbort, 2);
   assertEquals([figures.readers, figures.left, figures.failed], [3, 1, 0]);
   assertEquals([figures.ttftMs?.p50, figures.ttftMs?.p99], [50, 200]);
@@ -132,12 +133,25 @@ Deno.test("rounds are pooled: sums over sums, percentiles over all readers", () 
     ...ignoringRun(),
     readings: [reading(0, "stayed", 0, [901])],
     generated: 1,
-    generatedInWindow: 1,
   };
-  const figures = figuresOf([ignoringRun(), { ...second, records: [record(0, 1)] }]);
+  const records = [record(0, 1)];
+  const figures = figuresOf([ignoringRun(), { ...second, records, recordsInWindow: records }]);
   assertEquals(figures.tokens, { generated: 10, useful: 8, wasted: 2 });
-  assertEquals(figures.perSecond, { generated: 3.5, useful: 2.5, wasted: 1 });
+  assertEquals(figures.perSecond, { generated: 3.5, useful: 3, wasted: 0.5 });
   assertEquals([figures.ttftMs?.count, figures.ttftMs?.p99], [3, 900]);
+});
+
+Deno.test("where nobody leaves nothing is wasted, also not what is on its way when no more readers come", () => {
+  const run = ignoringRun();
+  const figures = figuresOf([{
+    ...run,
+    readings: [reading(0, "stayed", 900, [951, 1101, 1200])],
+    generated: 3,
+    records: [record(0, 3)],
+    recordsInWindow: [record(0, 2)],
+  }]);
+  assertEquals(figures.perSecond, { generated: 2, useful: 2, wasted: 0 });
+  assertEquals(figures.tokens, { generated: 3, useful: 3, wasted: 0 });
 });
 
 Deno.test("figures that cannot be believed are named, and so is a server that went on", () => {

@@ -23,9 +23,9 @@ function runOf(readings: Reading[]): Run {
     readings,
     samples: [50, 0, 8, 4].map((queue, i) => ({ atMs: i * 300, queue, slotsInUse: i, generated: 0 })),
     generated: 0,
-    generatedInWindow: 0,
     totalsAddUp: true,
     records: [],
+    recordsInWindow: [],
     cpu: { server: null, generator: 0.1, other: null },
     idleAtMs: 1000,
   };

@@ -1,3 +1,4 @@
+import { startChild } from "./child.ts";
 import { serveLauncher } from "./serve_launcher.ts";
 
 /** A server in a process of its own. */
@@ -8,15 +9,12 @@ export interface LocalServer extends AsyncDisposable {
 
 const START_MS = 60_000;
 const STOP_MS = 7_000;
-/** As a shell counts what a signal has ended. */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** The address in the line that says where the server listens, in either form of the log; a first run prints others before. */
 const ANNOUNCED = /(?:listens on |"url":")(https?:\/\/[^\s"]+)/;
 
 /**
  * Starts the service on a free port and waits until it prints its address. Disposing stops it: SIGTERM first, which
- * lets it end its streams, and SIGKILL when it has not exited within 7 s. A signal that ends this process stops it too.
+ * lets it end its streams, and SIGKILL when it has not exited within 7 s. A signal that ends this process ends it too.
  *
  * @param flags settings of the server, as on its command line
  * @param entry another program in its place, for tests
@@ -25,12 +23,12 @@ const ANNOUNCED = /(?:listens on |"url":")(https?:\/\/[^\s"]+)/;
 export async function startServer(flags: readonly string[] = [], entry?: URL): Promise<LocalServer> {
   const launcher = await serveLauncher(flags, entry);
   const { command, args } = launcher(0);
-  const child = new Deno.Command(command, {
+  const child = startChild(command, {
     args,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
 
   let output = "";
   const url = Promise.withResolvers<string>();
@@ -45,13 +43,7 @@ export async function startServer(flags: readonly string[] = [], entry?: URL): P
     }
   };
   const reading = Promise.all([read(child.stdout), read(child.stderr)]);
-  const listeners = SIGNALS.map((signal) => async () => {
-    await stop();
-    Deno.exit(EXIT_CODES[signal]);
-  });
-  SIGNALS.forEach((signal, i) => Deno.addSignalListener(signal, listeners[i]));
   const stop = async () => {
-    SIGNALS.forEach((signal, i) => Deno.removeSignalListener(signal, listeners[i]));
     try {
       child.kill("SIGTERM");
     } catch {

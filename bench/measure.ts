@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MOST_MODEL_LEN } from "../lib/config.ts";
+import { runChild } from "./child.ts";
 import { startServer } from "./local_server.ts";
 import { brokenBounds, type Figures, FILE_NAMES, filesOf, MIN_ITL_COUNT } from "./measure/figures.ts";
 import { cancelOneStream, timeOneStream } from "./measure/probe.ts";
@@ -57,10 +58,9 @@ async function measure(
 
 async function printTokens(prompt: string, n: number): Promise<string> {
   const script = new URL("./measure/print_tokens.ts", import.meta.url).href;
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const { success, stdout, stderr } = await runChild(Deno.execPath(), {
     args: ["run", script, prompt, String(n)],
-    stdin: "null",
-  }).output();
+  });
   if (!success) {
     throw new Error(`the generator failed: ${new TextDecoder().decode(stderr).trim().split("\n")[0]}`);
   }

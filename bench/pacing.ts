@@ -43,12 +43,15 @@ async function readAll(
   const progress = progressLine();
   let ended = 0;
   const ids = Array.from({ length: streams }, (_, i) => `pacing-${i}`);
-  await Promise.all(ids.map(async (id, i) => {
-    await new Promise((resolve) => setTimeout(resolve, (i * 997) % 1000));
-    await drain(server.url, `/stream?prompt=${id}&max_tokens=${tokens}&itl_ms=${itl}`, id);
-    progress(`${++ended} of ${streams} streams have ended`);
-  }));
-  progress(undefined);
+  try {
+    await Promise.all(ids.map(async (id, i) => {
+      await new Promise((resolve) => setTimeout(resolve, (i * 997) % 1000));
+      await drain(server.url, `/stream?prompt=${id}&max_tokens=${tokens}&itl_ms=${itl}`, id);
+      progress(`${++ended} of ${streams} streams have ended`);
+    }));
+  } finally {
+    progress(undefined);
+  }
   return ids;
 }
 

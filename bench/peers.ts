@@ -8,7 +8,7 @@ import { OURS, PEERS } from "./peers/catalog.ts";
 import { HELP, type Options, parseOptions } from "./peers/options.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { verify } from "./peers/verify.ts";
-import { killAllOnSignal, type Running, start } from "./process.ts";
+import { type Running, start } from "./process.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 
@@ -157,7 +157,6 @@ function message(error: unknown): string {
 }
 
 if (import.meta.main) {
-  killAllOnSignal();
   await command({ name: "bench:peers", help: HELP, parse: parseOptions, work: main });
   // The transport may hold the process.
   Deno.exit();

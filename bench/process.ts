@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { runChild, startChild } from "./child.ts";
 
 /** A server in a process of its own. */
 export interface Running {
@@ -22,33 +23,21 @@ export type Launcher = (port: number) => Launch;
 const READY_MS = 20_000;
 const STOP_MS = 3_000;
 
-const running = new Set<Deno.ChildProcess>();
-
-/** Ends every server still running, without waiting; for when this process is told to end. */
-export function killAll(): void {
-  for (const child of running) child.kill("SIGKILL");
-}
-
 /** Starts a server on a free port and waits until /health answers 200. Throws with its stderr if it does not. */
 export async function start(name: string, launcher: Launcher): Promise<Running> {
   const port = await freePort();
   const { command, args, cwd, env } = launcher(port);
-  const child = new Deno.Command(command, {
+  const child = startChild(command, {
     args,
     cwd,
     env,
     stdin: "null",
     stdout: "null",
     stderr: "piped",
-  })
-    .spawn();
+  });
   const log = tail(child.stderr);
   let exited = false;
-  running.add(child);
-  child.status.then(() => {
-    exited = true;
-    running.delete(child);
-  });
+  child.status.then(() => exited = true);
   const stop = async () => {
     if (!exited) child.kill("SIGTERM");
     const timer = setTimeout(() => !exited && child.kill("SIGKILL"), STOP_MS);
@@ -74,11 +63,7 @@ export async function runToEnd(
   args: string[],
   options: Deno.CommandOptions = {},
 ): Promise<string> {
-  const output = await new Deno.Command(command, {
-    ...options,
-    args,
-    stdin: "null",
-  }).output();
+  const output = await runChild(command, { ...options, args });
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
   if (output.success) return text(output.stdout);
   const why = text(output.stderr) || text(output.stdout);
@@ -122,14 +107,4 @@ function tail(stream: ReadableStream<Uint8Array>) {
     }
   })();
   return { ended, text: () => text };
-}
-
-/** Leaves no server behind when the benchmark is interrupted. */
-export function killAllOnSignal(): void {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => {
-      killAll();
-      Deno.exit(130);
-    });
-  }
 }

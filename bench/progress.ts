@@ -1,11 +1,24 @@
-/** One line on a terminal's stderr, redrawn at most four times a second; nothing anywhere else. */
+import { atSignal } from "./at_signal.ts";
+
+/**
+ * One line on a terminal's stderr, redrawn at most four times a second; nothing anywhere else. A signal that ends this
+ * process clears it, or the prompt would stand behind it.
+ */
 export function progressLine(): (text: string | undefined) => void {
   if (!Deno.stderr.isTerminal()) return () => {};
   let drawnAt = -Infinity;
+  const draw = (text: string) => Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text}`));
+  let forget: (() => void) | undefined;
   return (text) => {
-    if (text !== undefined && performance.now() - drawnAt < 250) return;
-    drawnAt = performance.now();
-    Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text ?? ""}`));
+    if (text === undefined) {
+      forget?.();
+      forget = undefined;
+      draw("");
+    } else if (performance.now() - drawnAt >= 250) {
+      forget ??= atSignal(() => draw(""));
+      drawnAt = performance.now();
+      draw(text);
+    }
   };
 }
 

@@ -3,7 +3,7 @@ import { MOST_MODEL_LEN } from "../lib/config.ts";
 import { createTransport } from "./load/transport.ts";
 import { machine } from "./machine.ts";
 import { command } from "./options.ts";
-import { killAll, killAllOnSignal, type Running, start } from "./process.ts";
+import { type Running, start } from "./process.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 import { serveLauncher } from "./serve_launcher.ts";
@@ -12,12 +12,15 @@ import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
 
-async function serve(name: string, ...flags: string[]): Promise<Running> {
-  return await start(name, await serveLauncher(["--max-model-len", `${MOST_MODEL_LEN}`, ...flags]));
-}
-
 async function measure(options: Options): Promise<Round[]> {
   const { streams, itl: itlMs, seconds } = options;
+  await using servers = new AsyncDisposableStack();
+  const serve = async (name: string, ...flags: string[]): Promise<Running> => {
+    const launcher = await serveLauncher(["--max-model-len", `${MOST_MODEL_LEN}`, ...flags]);
+    const server = await start(name, launcher);
+    servers.defer(server.stop);
+    return server;
+  };
   const far = await serve(
     "simulated",
     ...[
@@ -63,8 +66,6 @@ async function measure(options: Options): Promise<Round[]> {
     return rounds;
   } finally {
     transport.close();
-    await near.stop();
-    await far.stop();
   }
 }
 
@@ -100,9 +101,7 @@ async function main(options: Options): Promise<number> {
 }
 
 if (import.meta.main) {
-  killAllOnSignal();
   await command({ name: "bench:upstream", help: HELP, parse: parseOptions, work: main });
-  // The transport may hold the process, and so may a server that a failure left behind.
-  killAll();
+  // The transport may hold the process.
   Deno.exit();
 }

@@ -1,3 +1,4 @@
+import { runChild } from "../child.ts";
 import { Job, Result } from "./job.ts";
 
 const WORKER = new URL("./worker.ts", import.meta.url).pathname;
@@ -5,10 +6,9 @@ const WORKER = new URL("./worker.ts", import.meta.url).pathname;
 /** Runs one job in a generator process of its own; throws with its stderr if it fails. */
 export async function runJob(job: Job): Promise<Result> {
   // All permissions, because Deno asks for them to read /proc.
-  const output = await new Deno.Command(Deno.execPath(), {
+  const output = await runChild(Deno.execPath(), {
     args: ["run", "--quiet", "--no-check", "--allow-all", WORKER, JSON.stringify(Job.parse(job))],
-    stdin: "null",
-  }).output();
+  });
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
   if (!output.success) {
     throw new Error(`the load generator exited with ${output.code}: ${text(output.stderr).slice(-500)}`);

@@ -1,4 +1,5 @@
 import type { Picture } from "../charts/picture.ts";
+import { startChild } from "../child.ts";
 
 const PROGRAM = new URL("../charts/draw.ts", import.meta.url);
 const CONFIG = new URL("../charts/deno.json", import.meta.url);
@@ -10,13 +11,13 @@ const CONFIG = new URL("../charts/deno.json", import.meta.url);
  * @throws {Error} with the last line the drawing program said, when it fails
  */
 export async function drawSvg(picture: Picture): Promise<string> {
-  const child = new Deno.Command(Deno.execPath(), {
+  const child = startChild(Deno.execPath(), {
     args: ["run", "--quiet", "--config", CONFIG.pathname, "--allow-env=NODE_ENV", PROGRAM.href],
     env: { NODE_ENV: "production" },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
   const output = child.output();
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(JSON.stringify(picture)));

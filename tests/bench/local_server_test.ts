@@ -1,25 +1,5 @@
-import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { startServer } from "../../bench/local_server.ts";
-
-Deno.test("a tool that is told to end takes the server it has started with it", async () => {
-  const module = new URL("../../bench/local_server.ts", import.meta.url).href;
-  const code = `const { startServer } = await import("${module}"); console.log((await startServer()).pid);`;
-  for (const [signal, exitCode] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
-    const tool = new Deno.Command(Deno.execPath(), {
-      args: ["eval", code],
-      stdin: "null",
-      stdout: "piped",
-    }).spawn();
-    const output = tool.stdout.getReader();
-    const pid = Number(new TextDecoder().decode((await output.read()).value));
-    assertGreater(pid, 0);
-    tool.kill(signal);
-    assertEquals((await tool.status).code, exitCode);
-    await output.cancel();
-    // Does nothing to a process that runs.
-    assertThrows(() => Deno.kill(pid, "SIGCONT"), Deno.errors.NotFound);
-  }
-});
 
 Deno.test("a server of our own is found by the address it prints, and stopped after", async () => {
   const dir = await Deno.makeTempDir();

@@ -20,7 +20,10 @@ export interface Figures {
   ttftMs: Distribution | null;
   /** The same from the time the reader was to come. */
   ttftFromIntendedMs: Distribution | null;
-  /** Generations that waited for a slot, over the samples of the window. */
+  /**
+   * Generations that waited for a slot: the mean while readers came, the longest of all samples until the server was
+   * idle, which are those of the picture.
+   */
   queue: { mean: number; max: number };
   /** From the start until the server was idle, the longest of the rounds. */
   idleAtMs: number;
@@ -35,8 +38,8 @@ export function figuresOf(runs: readonly Run[]): Figures {
   const readings = runs.flatMap((run) => run.readings);
   const timings = readings.filter(({ ending }) => ending === "stayed").map(timeStream);
   const windowMs = runs[0].seconds * 1000;
-  const queue = runs.flatMap(({ samples }) => samples).filter(({ atMs }) => atMs <= windowMs)
-    .map((sample) => sample.queue);
+  const samples = runs.flatMap((run) => run.samples);
+  const inWindowQueue = samples.filter(({ atMs }) => atMs <= windowMs).map(({ queue }) => queue);
   const seconds = sum(runs.map((run) => run.seconds));
   const generated = sum(runs.map((run) => run.generated));
   const useful = sum(readings.map(tokensOf));
@@ -56,7 +59,10 @@ export function figuresOf(runs: readonly Run[]): Figures {
     generatedAfterAbort: sum(runs.flatMap(({ records }) => records.map((r) => r.generated_after_abort))),
     ttftMs: distribution(timings.flatMap(({ ttftMs }) => ttftMs ?? [])),
     ttftFromIntendedMs: distribution(timings.flatMap(({ ttftFromIntendedMs }) => ttftFromIntendedMs ?? [])),
-    queue: { mean: queue.length === 0 ? 0 : sum(queue) / queue.length, max: Math.max(0, ...queue) },
+    queue: {
+      mean: inWindowQueue.length === 0 ? 0 : sum(inWindowQueue) / inWindowQueue.length,
+      max: Math.max(0, ...samples.map(({ queue }) => queue)),
+    },
     idleAtMs: Math.max(...runs.map((run) => run.idleAtMs)),
     sentLateMs: distribution(readings.map(({ sentAt, intendedAt }) => sentAt - intendedAt)),
     cpu: {

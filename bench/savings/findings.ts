@@ -1,7 +1,7 @@
 import type { Picture } from "../charts/picture.ts";
 import type { Machine } from "../machine.ts";
 import type { Findings } from "../study/files.ts";
-import type { Sample } from "../study/run.ts";
+import { type Sample, SAMPLE_EVERY_MS } from "../study/run.ts";
 import { shown, shownTime } from "../table.ts";
 import type { Figures } from "./figures.ts";
 import { LEAVE_AFTER, loads, MODEL, TOKENS } from "./load.ts";
@@ -97,6 +97,10 @@ function notesOf({ options, machine, stopping, ignoring }: Savings): string[] {
     "server generated, by its own records. Per second: of the tokens generated in the " +
     `${seconds} s in which readers come, where one on its way at their end is useful when its reader got it; the rest ` +
     "counts to the end. TTFT: from the write of the request to the first token with text, at the client.",
+    `Queue: sampled each ${SAMPLE_EVERY_MS} ms. The mean is of the ${seconds} s in which readers come, the longest of ` +
+    `all samples until the server was idle${
+      rounds > 1 ? ", in any round; the picture shows the first" : ""
+    }.`,
     `Load generator: ${left(stopping.pooled)} and ${
       left(ignoring.pooled)
     } of its core were left; 99 % of requests ` +

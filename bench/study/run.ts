@@ -21,7 +21,6 @@ export interface RunOptions {
   seconds: number;
   /** At the window's end: `drain` lets everyone read to the end, `cut` closes what is still open. */
   atEnd: "drain" | "cut";
-  sampleEveryMs?: number;
   /** Called with each sample as it is taken. */
   onSample?: (sample: Sample) => void;
 }
@@ -45,6 +44,9 @@ export interface Run {
   idleAtMs: number;
 }
 
+/** Between two samples. */
+export const SAMPLE_EVERY_MS = 100;
+
 const WARM_UP_STREAMS = 8;
 const SETTLE_MS = 120_000;
 const LEAD_MS = 50;
@@ -57,7 +59,7 @@ const LEAD_MS = 50;
  * generates two minutes after the last has gone
  */
 export async function run(
-  { server, schedule, seconds, atEnd, sampleEveryMs = 100, onSample }: RunOptions,
+  { server, schedule, seconds, atEnd, onSample }: RunOptions,
 ): Promise<Run> {
   using debug = await Debug.open(server.url);
   // The sampler's own: a connection carries one request at a time.
@@ -74,7 +76,7 @@ export async function run(
   const samples: Sample[] = [];
   let sampling = true;
   const sampler = (async () => {
-    for (let next = 0; sampling; next += sampleEveryMs) {
+    for (let next = 0; sampling; next += SAMPLE_EVERY_MS) {
       await waitUntil(next);
       const { queue, slots, generated } = await sampled.totals();
       const sample = {

@@ -1,6 +1,7 @@
 import type { Picture } from "../charts/picture.ts";
 import type { Machine } from "../machine.ts";
 import type { Findings } from "../study/files.ts";
+import { SAMPLE_EVERY_MS } from "../study/run.ts";
 import { shown, shownTime } from "../table.ts";
 import type { Point } from "./figures.ts";
 import { capacity, MODEL, timeFactor, TOKENS } from "./load.ts";
@@ -67,7 +68,8 @@ function notesOf({ rate, seconds, seed, slowdown }: Options, machine: Machine, p
     "that came before the last tenth. TPOT: " +
     "(last token − first token) / (tokens − those of the first event), of each stream. A size that cannot keep up lets its " +
     "queue grow for as long as the load lasts: its TTFT says how long that was. A reader without a token at the end counts " +
-    "with the time it had waited, and ≥ marks a percentile for which that matters.",
+    "with the time it had waited, and ≥ marks a percentile for which that matters. " +
+    `Slots and queue: sampled each ${SAMPLE_EVERY_MS} ms of the measured time.`,
     `Load generator: at least ${percent(1 - busiest)} of its core was left. Other processes used up to ${
       percent(other)
     } of a ` +

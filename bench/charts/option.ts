@@ -1,9 +1,11 @@
 import type { EChartsCoreOption } from "echarts/core.js";
+import { type Box, LABEL_SIZE, type Offset } from "./label_places.ts";
 import { COLORS, type ParsedPicture } from "./picture.ts";
 
 type Panel = ParsedPicture["rows"][number]["panels"][number];
 type Axis = Panel["x"];
 type Series = Panel["series"][number];
+type Point = Series["points"][number];
 
 const TEXT = "#222222";
 const GRID = "#DDDDDD";
@@ -20,8 +22,28 @@ export function heightOf(picture: ParsedPicture): number {
   return headOf(picture) + picture.rows.reduce((sum, row) => sum + row.height + GAP, 0);
 }
 
-/** The picture in the charting library's terms: one grid, two axes, a title and a legend for each panel. */
-export function toOption(picture: ParsedPicture): EChartsCoreOption {
+/** Where each panel's axes span their plot. */
+export function plotsOf(picture: ParsedPicture): { panel: Panel; plot: Box }[] {
+  return place(picture).map(({ panel, left, top, width, height }) => ({
+    panel,
+    plot: {
+      left: left + AROUND.left,
+      right: left + width - AROUND.right,
+      top: top + AROUND.top,
+      bottom: top + height - AROUND.bottom,
+    },
+  }));
+}
+
+/**
+ * The picture in the charting library's terms: one grid, two axes, a title and a legend for each panel.
+ *
+ * @param offsets of the labels of points; one without stands on its point
+ */
+export function toOption(
+  picture: ParsedPicture,
+  offsets: ReadonlyMap<Point, Offset> = new Map(),
+): EChartsCoreOption {
   const placed = place(picture);
   return {
     animation: false,
@@ -57,17 +79,17 @@ export function toOption(picture: ParsedPicture): EChartsCoreOption {
         ...(kind === "line" ? { itemStyle: { opacity: 0 } } : {}),
       })),
     })),
-    grid: placed.map(({ left, top, width, height }) => ({
-      left: left + AROUND.left,
-      top: top + AROUND.top,
-      width: width - AROUND.left - AROUND.right,
-      height: height - AROUND.top - AROUND.bottom,
+    grid: plotsOf(picture).map(({ plot: { left, top, right, bottom } }) => ({
+      left,
+      top,
+      width: right - left,
+      height: bottom - top,
     })),
     xAxis: placed.map(({ panel }, gridIndex) => ({ ...axis(panel.x, 32), gridIndex })),
     yAxis: placed.map(({ panel }, gridIndex) => ({ ...axis(panel.y, 54), gridIndex })),
     series: placed.flatMap(({ panel }, at) =>
       panel.series.map((series, i) => ({
-        ...draw(series),
+        ...draw(series, offsets),
         xAxisIndex: at,
         yAxisIndex: at,
         ...(i === 0 ? marks(panel) : {}),
@@ -120,15 +142,23 @@ function axis({ name, type, min, max, categories }: Axis, nameGap: number) {
   };
 }
 
-function draw({ name, kind, color, dashed, stack, labelAt, points }: Series) {
+function draw(
+  { name, kind, color, dashed, stack, labelAt, points }: Series,
+  offsets: ReadonlyMap<Point, Offset>,
+) {
   const ink = COLORS[color];
-  const data = points.map(({ x, y, label, hollow }) => ({
-    value: [x, y],
-    ...(hollow ? { itemStyle: { color: "#FFFFFF", borderColor: ink, borderWidth: 2 } } : {}),
-    label: label === undefined ? { show: false } : { show: true, formatter: label },
-  }));
-  const place = labelAt === "bottomLeft" ? { position: "bottom", offset: [-9, 0] } : { position: labelAt };
-  const label = { ...place, fontSize: 12, color: TEXT };
+  const data = points.map((point) => {
+    const { x, y, label, hollow } = point;
+    const offset = offsets.get(point);
+    return {
+      value: [x, y],
+      ...(hollow ? { itemStyle: { color: "#FFFFFF", borderColor: ink, borderWidth: 2 } } : {}),
+      label: label === undefined
+        ? { show: false }
+        : { show: true, formatter: label, ...(offset && { offset }) },
+    };
+  });
+  const label = { position: kind === "bar" ? labelAt : "inside", fontSize: LABEL_SIZE, color: TEXT };
   if (kind === "bar") {
     return {
       ...{ name, type: "bar", data, label, barMaxWidth: 90 },

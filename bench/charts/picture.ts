@@ -30,7 +30,8 @@ const Series = z.object({
   dashed: z.boolean().default(false),
   /** Bars with the same stack stand on each other. */
   stack: z.string().optional(),
-  labelAt: z.enum(["top", "bottom", "bottomLeft", "inside"]).default("top"),
+  /** Of a bar; a label of a point stands where there is room for it. */
+  labelAt: z.enum(["top", "inside"]).default("top"),
   points: z.array(Point),
 });
 

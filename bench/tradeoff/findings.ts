@@ -111,7 +111,6 @@ function pictureOf({ rate, seconds, slowdown }: Options, points: Point[]): Pictu
             : "TTFT p99",
           kind: "points",
           color: "blue",
-          labelAt: "bottomLeft",
           points: points.flatMap(({ slots, tokensPerSecond, ttftMs, ttftIsBound }) =>
             ttftMs === null
               ? []
@@ -127,7 +126,6 @@ function pictureOf({ rate, seconds, slowdown }: Options, points: Point[]): Pictu
           kind: "points" as const,
           color: key === "p99" ? "orange" as const : "green" as const,
           dashed: key === "p99",
-          labelAt: "bottom" as const,
           points: points.flatMap(({ slots, tokensPerSecond, tpotMs }) =>
             tpotMs === null
               ? []

@@ -19,7 +19,7 @@ export const HELP = `Measures this server beside what a user would pick instead,
   --unpaced-seconds N  length of the unpaced window (4)
   --transport NAME   how the generator reads: auto, epoll, sockets (auto)
   --json FILE        the results for machines (metrics/peers.json)
-  --url URL          measure the server that already runs there (127.0.0.1 only), and no other
+  --url URL          measure the server that already runs there (http://127.0.0.1:PORT only), and no other
   --pid PID          its process, for CPU and memory
   --help             this text
 `;
@@ -31,14 +31,14 @@ const listOf = <T>(item: z.ZodType<T, string>, wanted: string) =>
 const counts = `whole numbers from 1 to ${MOST_STREAMS}, separated by commas`;
 
 const Options = z.object({
-  only: listOf(z.enum(names, { error: `names out of ${names.join(", ")}` }), "a name").default(names),
+  only: listOf(z.enum(names, { error: `names out of ${names.join(", ")}` }), "a name").optional(),
   jobs: listOf(z.enum(["paced", "unpaced"], { error: "paced, unpaced" }), "a job").default([
     "paced",
     "unpaced",
   ]),
   rounds: whole(1, 100).default(3),
   streams: listOf(whole(1, MOST_STREAMS), counts).default([1000]),
-  itl: number(0.1, 10_000).default(20),
+  itl: number(0.1, 10_000).optional(),
   "total-rate": number(1, 1_000_000).optional(),
   seconds: number(0.5, 3600).default(10),
   readers: whole(1, MOST_STREAMS).default(32),
@@ -46,22 +46,29 @@ const Options = z.object({
   "unpaced-seconds": number(0.5, 3600).default(4),
   transport: z.enum(["auto", "epoll", "sockets"], { error: "auto, epoll or sockets" }).default("auto"),
   json: z.string().min(1, "a file").default("metrics/peers.json"),
-  url: z.url("a URL").transform((url) => new URL(url)).refine(
-    (url) => ["127.0.0.1", "localhost"].includes(url.hostname),
-    { error: "a URL on 127.0.0.1, since load goes to this machine only" },
-  ).optional(),
+  // Load goes to this machine only, and to the paths that are measured.
+  url: z.string().regex(
+    /^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?\/?$/,
+    "http://127.0.0.1:PORT and nothing after it",
+  ).refine(URL.canParse, "a port from 0 to 65535").transform((url) => new URL(url)).optional(),
   pid: whole(1, 2 ** 31).optional(),
 });
 
-export type Options = z.infer<typeof Options>;
+export type Options = z.infer<typeof Options> & { only: string[]; itl: number };
 
-/** @throws {UsageError} for an unknown option or a value that cannot be used */
+/** @throws {UsageError} for an unknown option, a value that cannot be used, or one that another makes void */
 export function parseOptions(args: string[]): Options | "help" {
   const options = readOptions(Options, args);
-  if (options !== "help" && options.pid !== undefined && options.url === undefined) {
-    throw new UsageError(
-      `--pid: wanted --url with it, the server whose process it is, got ${options.pid} alone`,
-    );
+  if (options === "help") return "help";
+  const { pid, url, only, itl, "total-rate": totalRate } = options;
+  if (pid !== undefined && url === undefined) {
+    throw new UsageError(`--pid: wanted --url with it, the server whose process it is, got ${pid} alone`);
   }
-  return options;
+  if (url !== undefined && only !== undefined) {
+    throw new UsageError(`--only: wanted no --url with it, which measures that server alone, got ${url}`);
+  }
+  if (totalRate !== undefined && itl !== undefined) {
+    throw new UsageError(`--itl: wanted no --total-rate with it, which sets it, got ${totalRate}`);
+  }
+  return { ...options, only: only ?? names, itl: itl ?? 20 };
 }

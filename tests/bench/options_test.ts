@@ -10,6 +10,32 @@ Deno.test("a process without the address of its server is refused by bench:peers
   assertEquals(options !== "help" && options.pid, 7);
 });
 
+Deno.test("bench:peers refuses what it would pass over: more of an address than its port, and options that another makes void", () => {
+  for (
+    const [args, line] of [
+      [
+        ["--url", "https://127.0.0.1:22000/v1?x=1"],
+        '--url: wanted http://127.0.0.1:PORT and nothing after it, got "https://127.0.0.1:22000/v1?x=1"',
+      ],
+      [["--url", "http://127.0.0.1:1/v1"], '--url: wanted http://127.0.0.1:PORT and nothing after it, got "'],
+      [["--url", "http://10.0.0.1:1"], "--url: wanted http://127.0.0.1:PORT and nothing after it"],
+      [
+        ["--url", "http://127.0.0.1:70000"],
+        '--url: wanted a port from 0 to 65535, got "http://127.0.0.1:70000"',
+      ],
+      [["--url", "http://localhost:1/", "--only", "go"], "--only: wanted no --url with it"],
+      [
+        ["--total-rate", "5000", "--itl", "20"],
+        "--itl: wanted no --total-rate with it, which sets it, got 5000",
+      ],
+    ] as const
+  ) {
+    assertStringIncludes(assertThrows(() => peers([...args]), UsageError).message, line);
+  }
+  const options = peers(["--url", "http://localhost:22000/"]);
+  assertEquals(options !== "help" && [options.url?.port, options.itl], ["22000", 20]);
+});
+
 Deno.test("results are refused a folder's name and a closed folder before the work, get the folders they lack, and come all or not", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -48,12 +48,9 @@ async function work(options: Options): Promise<number> {
     rounds: runs[kind].map((each) => figuresOf([each])),
     samples: runs[kind][0].samples,
   });
-  const findings = findingsOf({
-    options,
-    machine: host,
-    stopping: side("stopping"),
-    ignoring: side("ignoring"),
-  });
+  const [stopping, ignoring] = [side("stopping"), side("ignoring")];
+  const measured = [stopping, ignoring].some(({ pooled }) => pooled.tokens.generated > 0);
+  const findings = measured ? findingsOf({ options, machine: host, stopping, ignoring }) : null;
   return await report({ name: NAME, findings, faults, out, json });
 }
 

@@ -11,6 +11,11 @@ export function shown(value: number | null, digits = 0): string {
   return value === null ? "n/a" : value.toFixed(digits);
 }
 
+/** Readers per second for people: a small rate, too, is shown as it was given. */
+export function shownRate(rate: number): string {
+  return String(Number(rate.toFixed(rate < 1 ? 4 : 2)));
+}
+
 /** Milliseconds for people: `85 ms`, `4.2 s`. */
 export function shownTime(ms: number | null): string {
   if (ms === null) return "n/a";

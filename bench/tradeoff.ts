@@ -42,7 +42,8 @@ async function work(options: Options): Promise<number> {
   } finally {
     progress(undefined);
   }
-  const findings = findingsOf(options, host, points);
+  const measured = points.some(({ tokensPerSecond, ttftMs }) => tokensPerSecond > 0 || ttftMs !== null);
+  const findings = measured ? findingsOf(options, host, points) : null;
   return await report({ name: NAME, findings, faults, out, json });
 }
 

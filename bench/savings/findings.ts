@@ -2,7 +2,7 @@ import type { Picture } from "../charts/picture.ts";
 import type { Machine } from "../machine.ts";
 import type { Findings } from "../study/files.ts";
 import { type Sample, SAMPLE_EVERY_MS } from "../study/run.ts";
-import { shown, shownTime } from "../table.ts";
+import { shown, shownRate, shownTime } from "../table.ts";
 import type { Figures } from "./figures.ts";
 import { LEAVE_AFTER, loads, MODEL, TOKENS } from "./load.ts";
 import type { Options } from "./options.ts";
@@ -83,7 +83,7 @@ function notesOf({ options, machine, stopping, ignoring }: Savings): string[] {
   const late = Math.max(stopping.pooled.sentLateMs?.p99 ?? 0, ignoring.pooled.sentLateMs?.p99 ?? 0);
   const other = Math.max(stopping.pooled.cpu.other ?? 0, ignoring.pooled.cpu.other ?? 0);
   return [
-    `Load: ${shown(rate, 1)} readers per second as a Poisson process for ${seconds} s, seed ${seed}` +
+    `Load: ${shownRate(rate)} readers per second as a Poisson process for ${seconds} s, seed ${seed}` +
     `${rounds > 1 ? ` to ${seed + rounds - 1}` : ""}, the same for both; each asks for ${TOKENS.min} to ` +
     `${TOKENS.max} tokens, and ${
       percent(share)
@@ -145,7 +145,7 @@ function pictureOf(savings: Savings): Picture {
   });
   return {
     title: titleOf(savings),
-    subtitle: `${shown(options.rate, 1)} readers per second for ${options.seconds} s, ` +
+    subtitle: `${shownRate(options.rate)} readers per second for ${options.seconds} s, ` +
       `${
         shown(options.share * 100)
       } % leave after ${LEAVE_AFTER.min} to ${LEAVE_AFTER.max} of ${TOKENS.min} to ` +

@@ -20,8 +20,8 @@ Usage: deno task savings [options]
   --json        print the figures as JSON
   --help        this text
 
-Files: savings.txt savings.json savings.svg savings.html. Exit code 1 when a reader failed, the tokens do not add up, or
-a run that stops on disconnect went on generating; 2 for bad usage.
+Files: savings.txt savings.json savings.svg savings.html. Exit code 1 when a reader failed, the tokens do not add up,
+a run that stops on disconnect went on generating, or nothing was measured; 2 for bad usage.
 The simulated engine takes ${MODEL.timeToFirstTokenMs} ms to the first token and ${MODEL.interTokenLatencyMs} ms for each further one; a reader asks for
 ${TOKENS.min} to ${TOKENS.max} tokens, one that leaves does so after ${LEAVE_AFTER.min} to ${LEAVE_AFTER.max}.
 `;

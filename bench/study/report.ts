@@ -3,7 +3,8 @@ import { filesOf, type Findings, writeFiles } from "./files.ts";
 export interface Report {
   /** Of the study: of its files, and before its complaints. */
   name: string;
-  findings: Findings;
+  /** Null when nothing was measured: the files of an earlier run are worth more. */
+  findings: Findings | null;
   /** Why the findings cannot be believed; none when all is well. */
   faults: readonly string[];
   /** The folder of the files. */
@@ -12,10 +13,16 @@ export interface Report {
   json: boolean;
 }
 
-/** Writes what a study found, prints it with the files' paths, and gives the exit code: 1 when there are faults. */
+/**
+ * Writes what a study found, prints it with the files' paths, and gives the exit code: 1 when there are faults, or
+ * nothing was found.
+ */
 export async function report({ name, findings, faults, out, json }: Report): Promise<number> {
-  const text = await writeFiles(out, name, findings);
-  console.log(json ? JSON.stringify(findings.json) : `${text}\n${filesOf(out, name).join("\n")}`);
-  for (const fault of faults) console.error(`${name}: ${fault}`);
-  return faults.length > 0 ? 1 : 0;
+  if (findings !== null) {
+    const text = await writeFiles(out, name, findings);
+    console.log(json ? JSON.stringify(findings.json) : `${text}\n${filesOf(out, name).join("\n")}`);
+  }
+  const complaints = findings === null ? [...faults, `nothing was measured; ${out} is as it was`] : faults;
+  for (const complaint of complaints) console.error(`${name}: ${complaint}`);
+  return complaints.length > 0 ? 1 : 0;
 }

@@ -2,7 +2,7 @@ import type { Picture } from "../charts/picture.ts";
 import type { Machine } from "../machine.ts";
 import type { Findings } from "../study/files.ts";
 import { SAMPLE_EVERY_MS } from "../study/run.ts";
-import { shown, shownTime } from "../table.ts";
+import { shown, shownRate, shownTime } from "../table.ts";
 import type { Point } from "./figures.ts";
 import { capacity, MODEL, timeFactor, TOKENS } from "./load.ts";
 import type { Options } from "./options.ts";
@@ -52,7 +52,7 @@ function notesOf({ rate, seconds, seed, slowdown }: Options, machine: Machine, p
   const percent = (value: number) => `${shown(value * 100)} %`;
   return [
     `Load: ${
-      shown(rate, 1)
+      shownRate(rate)
     } readers per second as a Poisson process for ${seconds} s, seed ${seed}, the same for every ` +
     `size; each asks for ${TOKENS.min} to ${TOKENS.max} tokens, which makes ` +
     `${
@@ -95,7 +95,7 @@ function pictureOf({ rate, seconds, slowdown }: Options, points: Point[]): Pictu
     title: titleOf(points),
     subtitle:
       `The same ${
-        shown(rate, 1)
+        shownRate(rate)
       } readers per second for ${seconds} s to each size of the batch; each further member ` +
       `slows a step by ${shown(slowdown * 100)} %. Numbers at the points: --max-num-seqs`,
     width: 1000,

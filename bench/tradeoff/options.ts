@@ -18,8 +18,8 @@ Usage: deno task tradeoff [options]
   --json          print the figures as JSON
   --help          this text
 
-Files: tradeoff.txt tradeoff.json tradeoff.svg tradeoff.html. Exit code 1 when a reader failed or the
-server's totals do not add up, 2 for bad usage.
+Files: tradeoff.txt tradeoff.json tradeoff.svg tradeoff.html. Exit code 1 when a reader failed, the
+server's totals do not add up or nothing was measured, 2 for bad usage.
 The simulated engine takes ${MODEL.timeToFirstTokenMs} ms to the first token and ${MODEL.interTokenLatencyMs} ms for each further one when alone; a reader asks for
 ${TOKENS.min} to ${TOKENS.max} tokens.
 `;

@@ -80,7 +80,7 @@ function show(figures: Figures, out: string) {
 
 async function run(options: Options): Promise<number> {
   const { out, json } = options;
-  await prepareFolder("--out", out);
+  await prepareFolder("--out", out, FILE_NAMES);
   const flags = ["--max-model-len", `${MOST_MODEL_LEN}`];
   await using server = options.url === undefined ? await startServer(flags) : undefined;
   const figures = await measure({ ...options, url: options.url ?? server!.url });

@@ -84,6 +84,7 @@ async function work(options: Options): Promise<number> {
   const all = distribution(byStream.flat());
   const early = at(4), late = at(options.tokens - 1);
   const figures = { ...options, late_ms: all, late_ms_token_5: early, late_ms_last_token: late };
+  await writeJson(options.out, figures);
   const row = (name: string, d: typeof all) =>
     `${name.padEnd(12)} p50 ${d!.p50.toFixed(2)}  p99 ${d!.p99.toFixed(2)}  max ${d!.max.toFixed(2)}`;
   console.log(
@@ -96,7 +97,6 @@ async function work(options: Options): Promise<number> {
       row(`token ${options.tokens}`, late),
     ].join("\n"),
   );
-  await writeJson(options.out, figures);
   console.log(`→ ${options.out}`);
   const bounds = [
     { what: "the median", value: all!.p50, most: MAX_P50_MS },

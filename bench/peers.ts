@@ -9,6 +9,7 @@ import { HELP, type Options, parseOptions } from "./peers/options.ts";
 import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { verify } from "./peers/verify.ts";
 import { type Running, start } from "./process.ts";
+import { Printer } from "./printer.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 
@@ -44,7 +45,7 @@ function loadsOf(options: Options): Load[] {
   ];
 }
 
-async function contendersOf(options: Options): Promise<Contender[]> {
+async function contendersOf(options: Options, print: (text: string) => void): Promise<Contender[]> {
   if (options.url) {
     const port = Number(options.url.port || 80);
     // Without --pid nothing is read from /proc.
@@ -59,13 +60,13 @@ async function contendersOf(options: Options): Promise<Contender[]> {
   for (const peer of PEERS.filter((peer) => options.only.includes(peer.name))) {
     try {
       const launcher = await withSeconds(`preparing ${peer.name}`, peer.prepare);
-      console.log(`${peer.name}: ${peer.title}`);
+      print(`${peer.name}: ${peer.title}`);
       contenders.push({
         name: peer.name,
         start: () => start(peer.name, launcher),
       });
     } catch (error) {
-      console.log(`skipped ${peer.name}: ${message(error)}`);
+      print(`skipped ${peer.name}: ${message(error)}`);
     }
   }
   return contenders;
@@ -90,22 +91,24 @@ async function measure(
 }
 
 async function main(options: Options): Promise<number> {
+  const printer = new Printer();
+  const print = (text: string) => printer.print(text);
   await prepareFile("--json", options.json);
   // Where there is no /proc, nothing is known of any.
   if (options.pid !== undefined && readBusyUs() !== null && readUsage(options.pid) === null) {
     throw new UsageError(`--pid: wanted a process that runs here, got ${options.pid}`);
   }
   await requireDescriptors(Math.max(...options.streams));
-  const contenders = await contendersOf(options);
+  const contenders = await contendersOf(options, print);
   if (contenders.length === 0) throw new Error("no server left to measure");
   const about = await machine();
-  console.log(
+  print(
     `${about.os} ${about.arch}, ${about.cores} cores, Deno ${about.deno}, load average ${about.loadAverage}`,
   );
   const loads = [];
   let failed = false;
   for (const load of loadsOf(options)) {
-    console.log(`\n${load.title}`);
+    print(`\n${load.title}`);
     const runs: Run[] = [];
     for (let round = 1; round <= options.rounds; round++) {
       // Forward, backward, forward: a machine that slows down must not favour the first.
@@ -120,10 +123,10 @@ async function main(options: Options): Promise<number> {
           runs.push(run);
           // Its figures are of other work than what was asked for.
           if (run.result.errors.length > 0) failed = true;
-          console.log(runLine(run));
+          print(runLine(run));
         } catch (error) {
           failed = true;
-          console.log(
+          print(
             `  round ${round} ${contender.name}: failed: ${message(error)}`,
           );
         }
@@ -131,11 +134,11 @@ async function main(options: Options): Promise<number> {
     }
     if (runs.length === 0) continue;
     const reference = runs.some((run) => run.peer === OURS) ? OURS : runs[0].peer;
-    console.log(
+    print(
       `\nmedians (ratio to ${reference})\n${summaryTable(runs, reference)}`,
     );
     const warning = disturbance(runs);
-    if (warning !== "") console.log(warning);
+    if (warning !== "") print(warning);
     loads.push({
       title: load.title,
       reference,
@@ -146,7 +149,8 @@ async function main(options: Options): Promise<number> {
   // What an earlier run has found is worth more than nothing.
   if (loads.length === 0) throw new Error(`nothing was measured; ${options.json} is as it was`);
   await writeJson(options.json, { machine: about, loads });
-  console.log(`\nwrote ${options.json}`);
+  print(`\nwrote ${options.json}`);
+  printer.check();
   return failed ? 1 : 0;
 }
 

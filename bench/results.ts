@@ -4,9 +4,10 @@ import { UsageError } from "./options.ts";
  * Makes the folder that will hold results, and tries to write there. Called before the work, which may take minutes.
  *
  * @param option the option that named it, for the message
- * @throws {UsageError} when nothing can be written there
+ * @param names of the files that will be written there
+ * @throws {UsageError} when nothing can be written there, or a folder has the name of a file
  */
-export async function prepareFolder(option: string, folder: string): Promise<void> {
+export async function prepareFolder(option: string, folder: string, names: readonly string[]): Promise<void> {
   try {
     await Deno.mkdir(folder, { recursive: true });
     await Deno.remove(await Deno.makeTempFile({ dir: folder, prefix: ".tokentap-" }));
@@ -14,13 +15,18 @@ export async function prepareFolder(option: string, folder: string): Promise<voi
     const why = error instanceof Error ? error.message.replace(/:.*/s, "") : error;
     throw new UsageError(`${option}: wanted a folder to write to, got "${folder}" (${why})`);
   }
+  for (const name of names) await refuseFolder(option, `${folder}/${name}`);
 }
 
 /** As `prepareFolder`, for one file of results. */
 export async function prepareFile(option: string, path: string): Promise<void> {
+  await refuseFolder(option, path);
+  if (await replaceable(path)) await prepareFolder(option, path.replace(/[^/]*$/, "") || ".", []);
+}
+
+async function refuseFolder(option: string, path: string): Promise<void> {
   const there = await Deno.stat(path).catch(() => undefined);
   if (there?.isDirectory) throw new UsageError(`${option}: wanted a file, got the folder "${path}"`);
-  if (await replaceable(path)) await prepareFolder(option, path.replace(/[^/]*$/, "") || ".");
 }
 
 /** A link or a device, as /dev/stdout is one, stays what it is and is written to. */

@@ -7,6 +7,7 @@ import { faultsOf, figuresOf } from "./savings/figures.ts";
 import { findingsOf, type Side } from "./savings/findings.ts";
 import { MODEL, roundSchedule } from "./savings/load.ts";
 import { HELP, type Options, parseOptions } from "./savings/options.ts";
+import { fileNames } from "./study/files.ts";
 import { report } from "./study/report.ts";
 import type { Run } from "./study/run.ts";
 import { serveAndRun } from "./study/serve_and_run.ts";
@@ -17,7 +18,7 @@ const NAME = "savings";
 
 async function work(options: Options): Promise<number> {
   const { out, json, rounds, slots, seconds } = options;
-  await prepareFolder("--out", out);
+  await prepareFolder("--out", out, fileNames(NAME));
   const runs: Record<Kind, Run[]> = { stopping: [], ignoring: [] };
   const faults: string[] = [];
   const host = await machine();

@@ -3,6 +3,7 @@ import { machine } from "./machine.ts";
 import { command } from "./options.ts";
 import { progressLine } from "./progress.ts";
 import { prepareFolder } from "./results.ts";
+import { fileNames } from "./study/files.ts";
 import { report } from "./study/report.ts";
 import { serveAndRun } from "./study/serve_and_run.ts";
 import { type Point, pointOf } from "./tradeoff/figures.ts";
@@ -14,7 +15,7 @@ const NAME = "tradeoff";
 
 async function work(options: Options): Promise<number> {
   const { out, json, sizes, slowdown, seconds } = options;
-  await prepareFolder("--out", out);
+  await prepareFolder("--out", out, fileNames(NAME));
   const points: Point[] = [];
   const faults: string[] = [];
   const host = await machine();

@@ -4,6 +4,7 @@ import { createTransport } from "./load/transport.ts";
 import { machine } from "./machine.ts";
 import { command } from "./options.ts";
 import { type Running, start } from "./process.ts";
+import { Printer } from "./printer.ts";
 import { withSeconds } from "./progress.ts";
 import { prepareFile, writeJson } from "./results.ts";
 import { serveLauncher } from "./serve_launcher.ts";
@@ -12,7 +13,7 @@ import { HELP, type Options, parseOptions } from "./upstream/options.ts";
 import { Relay } from "./upstream/relay.ts";
 import { type Taken, takeStreams } from "./upstream/window.ts";
 
-async function measure(options: Options): Promise<Round[]> {
+async function measure(options: Options, print: (text: string) => void): Promise<Round[]> {
   const { streams, itl: itlMs, seconds } = options;
   await using servers = new AsyncDisposableStack();
   const serve = async (name: string, ...flags: string[]): Promise<Running> => {
@@ -61,7 +62,7 @@ async function measure(options: Options): Promise<Round[]> {
       }
       const both = { direct: taken.get(far)!, hop: taken.get(near)! };
       rounds.push(both);
-      console.log(`round ${round}\n${line("direct", both.direct)}\n${line("hop", both.hop)}`);
+      print(`round ${round}\n${line("direct", both.direct)}\n${line("hop", both.hop)}`);
     }
     return rounds;
   } finally {
@@ -82,20 +83,23 @@ function line(
 }
 
 async function main(options: Options): Promise<number> {
+  const printer = new Printer();
+  const print = (text: string) => printer.print(text);
   await prepareFile("--out", options.out);
   const about = await machine();
-  console.log(
+  print(
     `${about.os} ${about.arch}, ${about.cores} cores, Deno ${about.deno}, load average ${about.loadAverage}\n` +
       `${options.streams} streams × ${1000 / options.itl} tokens/s, ${options.seconds} s`,
   );
-  const rounds = await measure(options);
+  const rounds = await measure(options, print);
   const figures = figuresOf(rounds);
-  console.log("medians");
+  print("medians");
   for (const { what, value, most } of figures) {
-    console.log(`  ${what}: ${value.toFixed(2)}, wanted at most ${most}${value > most ? ": FAILED" : ""}`);
+    print(`  ${what}: ${value.toFixed(2)}, wanted at most ${most}${value > most ? ": FAILED" : ""}`);
   }
   await writeJson(options.out, { machine: about, options, figures, rounds });
-  console.log(`wrote ${options.out}`);
+  print(`wrote ${options.out}`);
+  printer.check();
   const broken = rounds.some(({ direct, hop }) => direct.problems.length + hop.problems.length > 0);
   return broken || figures.some(({ value, most }) => value > most) ? 1 : 0;
 }

@@ -31,7 +31,7 @@ export async function writeFiles(out: string, name: string, findings: Findings):
   return text;
 }
 
-/** The paths that are written. */
-export function filesOf(out: string, name: string): string[] {
-  return ENDINGS.map((ending) => `${out}/${name}.${ending}`);
+/** The names of the files that are written. */
+export function fileNames(name: string): string[] {
+  return ENDINGS.map((ending) => `${name}.${ending}`);
 }

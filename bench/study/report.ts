@@ -1,4 +1,4 @@
-import { filesOf, type Findings, writeFiles } from "./files.ts";
+import { fileNames, type Findings, writeFiles } from "./files.ts";
 
 export interface Report {
   /** Of the study: of its files, and before its complaints. */
@@ -20,7 +20,11 @@ export interface Report {
 export async function report({ name, findings, faults, out, json }: Report): Promise<number> {
   if (findings !== null) {
     const text = await writeFiles(out, name, findings);
-    console.log(json ? JSON.stringify(findings.json) : `${text}\n${filesOf(out, name).join("\n")}`);
+    console.log(
+      json
+        ? JSON.stringify(findings.json)
+        : `${text}\n${fileNames(name).map((file) => `${out}/${file}`).join("\n")}`,
+    );
   }
   const complaints = findings === null ? [...faults, `nothing was measured; ${out} is as it was`] : faults;
   for (const complaint of complaints) console.error(`${name}: ${complaint}`);

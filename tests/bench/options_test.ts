@@ -42,7 +42,9 @@ Deno.test("results are refused a folder's name and a closed folder before the wo
     const { message } = await assertRejects(() => prepareFile("--out", folder), UsageError);
     assertEquals(message, `--out: wanted a file, got the folder "${folder}"`);
     await prepareFile("--out", `${folder}/a/b.json`);
-    const tried = await assertRejects(() => prepareFolder("--out", "/proc"), UsageError);
+    const named = await assertRejects(() => prepareFolder("--out", folder, ["b.txt", "a"]), UsageError);
+    assertEquals(named.message, `--out: wanted a file, got the folder "${folder}/a"`);
+    const tried = await assertRejects(() => prepareFolder("--out", "/proc", []), UsageError);
     assertStringIncludes(tried.message, '--out: wanted a folder to write to, got "/proc" (');
     await writeJson(`${folder}/a/b.json`, { a: 1 });
     assertEquals(JSON.parse(await Deno.readTextFile(`${folder}/a/b.json`)), { a: 1 });

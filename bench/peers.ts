@@ -1,4 +1,5 @@
 /** `deno task bench:peers`: this server beside what a user would pick instead. See --help. */
+import { messageOf } from "../lib/client/message.ts";
 import { requireDescriptors, runJob } from "./load/generator.ts";
 import type { Job } from "./load/job.ts";
 import { readBusyUs, readUsage } from "./load/usage.ts";
@@ -66,7 +67,7 @@ async function contendersOf(options: Options, print: (text: string) => void): Pr
         start: () => start(peer.name, launcher),
       });
     } catch (error) {
-      print(`skipped ${peer.name}: ${message(error)}`);
+      print(`skipped ${peer.name}: ${messageOf(error)}`);
     }
   }
   return contenders;
@@ -127,7 +128,7 @@ async function main(options: Options): Promise<number> {
         } catch (error) {
           failed = true;
           print(
-            `  round ${round} ${contender.name}: failed: ${message(error)}`,
+            `  round ${round} ${contender.name}: failed: ${messageOf(error)}`,
           );
         }
       }
@@ -152,12 +153,6 @@ async function main(options: Options): Promise<number> {
   print(`\nwrote ${options.json}`);
   printer.check();
   return failed ? 1 : 0;
-}
-
-function message(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // "fetch failed" alone says nothing.
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
 if (import.meta.main) {

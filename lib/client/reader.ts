@@ -1,4 +1,5 @@
 import { BodyBrokenError, EventTooLargeError, readEvents } from "./events.ts";
+import { messageOf } from "./message.ts";
 import type { StreamError, Usage } from "./payload.ts";
 import { isTokenStream, refusal } from "./refusal.ts";
 import type { Arrival } from "./timing.ts";
@@ -191,8 +192,4 @@ function conclude(
     };
   }
   return { outcome: "truncated", error: { code: "truncated", message: "the response was cut off midway" } };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreaterOrEqual,
+  assertLess,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { readTokens, streamTokens } from "../../lib/client/reader.ts";
 import { timeStream } from "../../lib/client/timing.ts";
 import { cutAt } from "../helpers/cut_body.ts";
@@ -252,6 +259,7 @@ Deno.test("a refused connection and a reset before the head are network errors",
   listener.close();
   const refused = await readTokens({ url: `http://127.0.0.1:${port}` });
   assertEquals([refused.outcome, refused.error?.code, refused.status], ["error", "network", null]);
+  assertStringIncludes(refused.error?.message ?? "", "Connection refused");
 
   await using server = await rawServer({ steps: [], end: "reset" });
   const reset = await readTokens({ url: server.url });

@@ -7,7 +7,7 @@ import { machine } from "./machine.ts";
 import { command, UsageError } from "./options.ts";
 import { OURS, PEERS } from "./peers/catalog.ts";
 import { HELP, type Options, parseOptions } from "./peers/options.ts";
-import { disturbance, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
+import { disturbance, generatorRoom, type Run, runLine, summarize, summaryTable } from "./peers/report.ts";
 import { verify } from "./peers/verify.ts";
 import { type Running, start } from "./process.ts";
 import { Printer } from "./printer.ts";
@@ -138,8 +138,7 @@ async function main(options: Options): Promise<number> {
     print(
       `\nmedians (ratio to ${reference})\n${summaryTable(runs, reference)}`,
     );
-    const warning = disturbance(runs);
-    if (warning !== "") print(warning);
+    for (const line of [generatorRoom(runs), disturbance(runs)]) if (line !== "") print(line);
     loads.push({
       title: load.title,
       reference,

@@ -156,6 +156,19 @@ export function disturbance(runs: Run[]): string {
   return `disturbed: in ${disturbed} of ${runs.length} runs other processes used more than ${limit} % of a core`;
 }
 
+/**
+ * How much of its core the load generator had left in the paced run that took most of it, else "". With little left it
+ * is what is measured; an unpaced run takes all that there is.
+ */
+export function generatorRoom(runs: Run[]): string {
+  const paced = runs.filter(({ result }) => result.kind === "paced");
+  if (paced.length === 0) return "";
+  const left = 1 - Math.max(...paced.map(({ result }) => result.generatorCpuShare));
+  return `load generator: never less than ${
+    shown(Math.max(0, left) * 100)
+  } % of a core was left in a paced run`;
+}
+
 /** One run on one line. */
 export function runLine({ peer, round, result }: Run): string {
   const figures = COLUMNS[result.kind].map(({ title, value, digits }) =>

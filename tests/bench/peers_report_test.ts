@@ -1,6 +1,13 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { PacedResult } from "../../bench/load/job.ts";
-import { disturbance, type Run, runLine, summarize, summaryTable } from "../../bench/peers/report.ts";
+import {
+  disturbance,
+  generatorRoom,
+  type Run,
+  runLine,
+  summarize,
+  summaryTable,
+} from "../../bench/peers/report.ts";
 
 function run(peer: string, round: number, cpuUs: number | null, more: Partial<PacedResult> = {}): Run {
   const result: PacedResult = {
@@ -53,4 +60,13 @@ Deno.test("a run says its problems, and a set of runs that other work disturbed 
   assertStringIncludes(runLine(disturbed), "problems: 2 × connection reset");
   assertEquals(disturbance([run("a", 1, 10)]), "");
   assertStringIncludes(disturbance([run("a", 1, 10), disturbed]), "in 1 of 2 runs");
+});
+
+Deno.test("a set of runs says what its load generator had left in the busiest of them", () => {
+  const busy = run("b", 1, 10, { generatorCpuShare: 0.64 });
+  assertStringIncludes(generatorRoom([run("a", 1, 10), busy]), "never less than 36 % of a core was left");
+  assertStringIncludes(
+    generatorRoom([run("a", 1, 10, { generatorCpuShare: 1.2 })]),
+    "less than 0 % of a core",
+  );
 });

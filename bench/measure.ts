@@ -2,7 +2,14 @@ import { z } from "zod";
 import { MOST_MODEL_LEN } from "../lib/config.ts";
 import { runChild } from "./child.ts";
 import { startServer } from "./local_server.ts";
-import { brokenBounds, type Figures, FILE_NAMES, filesOf, MIN_ITL_COUNT } from "./measure/figures.ts";
+import {
+  brokenBounds,
+  type Figures,
+  FILE_NAMES,
+  filesOf,
+  longestGap,
+  MIN_ITL_COUNT,
+} from "./measure/figures.ts";
 import { cancelOneStream, timeOneStream } from "./measure/probe.ts";
 import { command, FLAG, readOptions, whole } from "./options.ts";
 import { progressLine } from "./progress.ts";
@@ -74,8 +81,7 @@ function show(figures: Figures, out: string) {
     const figure = name.startsWith("gen") ? generated : files[name].trimEnd().replaceAll("\n", " ");
     console.log(`${figure.padEnd(72)} ${out}/${name}`);
   }
-  // A p99 passes over the one gap in a hundred that a reader has noticed.
-  console.log(`itl_max_ms=${figures.itl.max.toFixed(1)}`);
+  console.log(longestGap(figures));
 }
 
 async function run(options: Options): Promise<number> {

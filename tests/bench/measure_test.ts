@@ -1,5 +1,5 @@
 import { assertEquals, assertGreater, assertMatch, assertStringIncludes } from "@std/assert";
-import { brokenBounds, type Figures, filesOf } from "../../bench/measure/figures.ts";
+import { brokenBounds, type Figures, filesOf, longestGap } from "../../bench/measure/figures.ts";
 import { rawServer, type Script, SSE_HEAD } from "../helpers/raw_server.ts";
 
 const FIGURES: Figures = {
@@ -21,6 +21,12 @@ Deno.test("the six files have exactly the form of the contract", () => {
     "report.txt": "ttft_ms=203\nitl_p50_ms=20\ntokens=100\nthroughput_tps=45.679\n",
   });
   assertEquals(filesOf({ ...FIGURES, ttftMs: 0.2 })["ttft.txt"], "ttft_ms=1\n");
+});
+
+Deno.test("the longest gap never reads shorter than the p99: both have the same decimals", () => {
+  const figures = { ...FIGURES, itl: { count: 20, p50: 20, p99: 21.049, max: 21.049 } };
+  assertStringIncludes(filesOf(figures)["itl.txt"], "p99_ms=21.049");
+  assertEquals(longestGap(figures), "itl_max_ms=21.049");
 });
 
 Deno.test("each broken bound is named with what came, and none when all hold", () => {

@@ -22,6 +22,7 @@ async function work(options: Options): Promise<number> {
   const progress = progressLine();
   try {
     for (const slots of sizes) {
+      const name = slots === 1 ? "1 slot" : `${slots} slots`;
       const done = await serveAndRun({
         slots,
         model: MODEL,
@@ -30,14 +31,14 @@ async function work(options: Options): Promise<number> {
         seconds,
         // A queue that grew for the whole window would take many times as long to be served.
         atEnd: "cut",
-        progress: (text) => progress(`${slots} slots: ${text}`),
+        progress: (text) => progress(`${name}: ${text}`),
       });
       const point = pointOf(slots, done);
       points.push(point);
       const failed = done.readings.find(({ ending }) => ending === "failed");
-      if (failed) faults.push(`${slots} slots: ${point.failed} readers failed, the first: ${failed.problem}`);
+      if (failed) faults.push(`${name}: ${point.failed} readers failed, the first: ${failed.problem}`);
       if (!done.totalsAddUp) {
-        faults.push(`${slots} slots: the server's totals are not the sum of their parts`);
+        faults.push(`${name}: the server's totals are not the sum of their parts`);
       }
     }
   } finally {

@@ -64,6 +64,7 @@ function notesOf({ rate, seconds, seed, slowdown }: Options, machine: Machine, p
     `each further member (--time-factor-under-load ${
       points.map(({ slots }) => shown(timeFactor(slots, slowdown), 2)).join(", ")
     }).`,
+    "Full by model: tokens per second when every slot always has a reader, the time to the first token included. " +
     "Measured after the first fifth of the time. TTFT: from the write of the request to the first token with text, of readers " +
     "that came before the last tenth. TPOT: " +
     "(last token − first token) / (tokens − those of the first event), of each stream. A size that cannot keep up lets its " +

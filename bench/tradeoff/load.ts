@@ -27,7 +27,9 @@ export function timeFactor(slots: number, slowdown: number): number {
   return 1 + slowdown * (slots - 1);
 }
 
-/** Tokens per second of a full batch by the model, the time to the first token left out. */
+/** Tokens per second by the model when every slot always has a reader, whose first token takes its time too. */
 export function capacity(slots: number, slowdown: number): number {
-  return slots * 1000 / (MODEL.interTokenLatencyMs * timeFactor(slots, slowdown));
+  const tokens = (TOKENS.min + TOKENS.max) / 2;
+  const stepMs = MODEL.interTokenLatencyMs * timeFactor(slots, slowdown);
+  return slots * tokens * 1000 / (MODEL.timeToFirstTokenMs + (tokens - 1) * stepMs);
 }

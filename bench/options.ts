@@ -39,10 +39,12 @@ export function readOptions<T extends z.ZodRawShape>(
     throw new UsageError((error as Error).message.replaceAll("\n", " "));
   }
   if (values.help) return "help";
-  const parsed = schema.safeParse(values);
+  const parsed = schema.safeParse(values, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const [{ path, message }] = parsed.error.issues;
-  throw new UsageError(`--${String(path[0])}: wanted ${message}, got "${values[String(path[0])]}"`);
+  const [{ path: [option, item], message, input }] = parsed.error.issues;
+  const given = values[String(option)];
+  const came = item === undefined || input === given ? `"${given}"` : `"${input}" in "${given}"`;
+  throw new UsageError(`--${String(option)}: wanted ${message}, got ${came}`);
 }
 
 /** An option without a value. */

@@ -36,6 +36,15 @@ Deno.test("bench:peers refuses what it would pass over: more of an address than 
   assertEquals(options !== "help" && [options.url?.port, options.itl], ["22000", 20]);
 });
 
+Deno.test("of a list the element that cannot be used is named", () => {
+  const { message } = assertThrows(() => peers(["--streams", "1,0"]), UsageError);
+  assertEquals(message, '--streams: wanted a whole number from 1 to 20000, got "0" in "1,0"');
+  assertStringIncludes(
+    assertThrows(() => peers(["--only", "go,rust"]), UsageError).message,
+    'got "rust" in "go,rust"',
+  );
+});
+
 Deno.test("results are refused a folder's name and a closed folder before the work, get the folders they lack, and come all or not", async () => {
   const folder = await Deno.makeTempDir();
   try {

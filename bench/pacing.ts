@@ -4,6 +4,7 @@ import { distribution } from "../lib/client/timing.ts";
 import { MOST_TIMED } from "../lib/stream/token_times.ts";
 import { Debug } from "./debug.ts";
 import { type LocalServer, startServer } from "./local_server.ts";
+import { machine } from "./machine.ts";
 import { command, number, readOptions, UsageError, whole } from "./options.ts";
 import { drain } from "./pacing/drain.ts";
 import { progressLine } from "./progress.ts";
@@ -83,7 +84,13 @@ async function work(options: Options): Promise<number> {
   const at = (index: number) => distribution(byStream.map((tokens) => tokens[index]));
   const all = distribution(byStream.flat());
   const early = at(4), late = at(options.tokens - 1);
-  const figures = { ...options, late_ms: all, late_ms_token_5: early, late_ms_last_token: late };
+  const figures = {
+    machine: await machine(),
+    ...options,
+    late_ms: all,
+    late_ms_token_5: early,
+    late_ms_last_token: late,
+  };
   await writeJson(options.out, figures);
   const row = (name: string, d: typeof all) =>
     `${name.padEnd(12)} p50 ${d!.p50.toFixed(2)}  p99 ${d!.p99.toFixed(2)}  max ${d!.max.toFixed(2)}`;

@@ -148,7 +148,7 @@ async function main(options: Options): Promise<number> {
   }
   // What an earlier run has found is worth more than nothing.
   if (loads.length === 0) throw new Error(`nothing was measured; ${options.json} is as it was`);
-  await writeJson(options.json, { machine: about, loads });
+  await writeJson(options.json, { machine: about, options, loads });
   print(`\nwrote ${options.json}`);
   printer.check();
   return failed ? 1 : 0;

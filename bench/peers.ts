@@ -24,10 +24,9 @@ type Load = { title: string; job: (server: Running) => Job };
 
 function loadsOf(options: Options): Load[] {
   const { transport, seconds, readers, tokens } = options;
-  const total = options["total-rate"];
   const prompt = "hello";
   const paced = options.streams.map((streams): Load => {
-    const itl = total === undefined ? options.itl : 1000 * streams / total;
+    const itl = options.itl ?? 1000 * streams / options["total-rate"]!;
     const job = { kind: "paced", prompt, transport, streams, itlMs: itl, seconds } as const;
     return {
       title: `paced, ${streams} streams × ${Number((1000 / itl).toPrecision(4))} tokens/s, ${seconds} s`,

@@ -54,7 +54,8 @@ const Options = z.object({
   pid: whole(1, 2 ** 31).optional(),
 });
 
-export type Options = z.infer<typeof Options> & { only: string[]; itl: number };
+/** Of `itl` and `total-rate` exactly one is there. */
+export type Options = z.infer<typeof Options> & { only: string[] };
 
 /** @throws {UsageError} for an unknown option, a value that cannot be used, or one that another makes void */
 export function parseOptions(args: string[]): Options | "help" {
@@ -70,5 +71,9 @@ export function parseOptions(args: string[]): Options | "help" {
   if (totalRate !== undefined && itl !== undefined) {
     throw new UsageError(`--itl: wanted no --total-rate with it, which sets it, got ${totalRate}`);
   }
-  return { ...options, only: only ?? names, itl: itl ?? 20 };
+  return {
+    ...options,
+    only: only ?? (url === undefined ? names : []),
+    itl: itl ?? (totalRate === undefined ? 20 : undefined),
+  };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MOST_MODEL_LEN } from "../lib/config.ts";
+import { MAX_MODEL_LEN } from "../lib/config.ts";
 import { runChild } from "./child.ts";
 import { startServer } from "./local_server.ts";
 import {
@@ -38,7 +38,7 @@ const Options = z.object({
   ).optional(),
   out: z.string().min(1, "a folder").default("metrics"),
   prompt: z.string().min(1, "some text").default("hello"),
-  "max-tokens": whole(MIN_ITL_COUNT + 1, MOST_MODEL_LEN).default(100),
+  "max-tokens": whole(MIN_ITL_COUNT + 1, MAX_MODEL_LEN).default(100),
   json: FLAG,
 });
 
@@ -87,7 +87,7 @@ function show(figures: Figures, out: string) {
 async function run(options: Options): Promise<number> {
   const { out, json } = options;
   await prepareFolder("--out", out, FILE_NAMES);
-  const flags = ["--max-model-len", `${MOST_MODEL_LEN}`];
+  const flags = ["--max-model-len", `${MAX_MODEL_LEN}`];
   await using server = options.url === undefined ? await startServer(flags) : undefined;
   const figures = await measure({ ...options, url: options.url ?? server!.url });
   const files = Object.entries(filesOf(figures));

@@ -1,7 +1,7 @@
 /** `deno task bench:pacing`: how late tokens are against their plan, by the server's own record. See --help. */
 import { z } from "zod";
 import { distribution } from "../lib/client/timing.ts";
-import { MOST_TIMED } from "../lib/stream/token_times.ts";
+import { MAX_TIMED } from "../lib/stream/token_times.ts";
 import { Debug } from "./debug.ts";
 import { type LocalServer, startServer } from "./local_server.ts";
 import { machine } from "./machine.ts";
@@ -72,9 +72,9 @@ async function lateness(server: LocalServer, ids: string[], wanted: number): Pro
 
 async function work(options: Options): Promise<number> {
   const tokens = options.streams * options.tokens;
-  if (tokens > MOST_TIMED) {
+  if (tokens > MAX_TIMED) {
     throw new UsageError(
-      `--streams and --tokens: wanted at most ${MOST_TIMED} tokens in all, of which the server keeps the times, got ${tokens}`,
+      `--streams and --tokens: wanted at most ${MAX_TIMED} tokens in all, of which the server keeps the times, got ${tokens}`,
     );
   }
   await prepareFile("--out", options.out);

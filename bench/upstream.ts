@@ -1,5 +1,5 @@
 /** `deno task bench:upstream`: what the hop through an upstream adds to each token. See --help. */
-import { MOST_MODEL_LEN } from "../lib/config.ts";
+import { MAX_MODEL_LEN } from "../lib/config.ts";
 import { createTransport } from "./load/transport.ts";
 import { machine } from "./machine.ts";
 import { command } from "./options.ts";
@@ -17,7 +17,7 @@ async function measure(options: Options, print: (text: string) => void): Promise
   const { streams, itl: itlMs, seconds } = options;
   await using servers = new AsyncDisposableStack();
   const serve = async (name: string, ...flags: string[]): Promise<Running> => {
-    const launcher = await serveLauncher(["--max-model-len", `${MOST_MODEL_LEN}`, ...flags]);
+    const launcher = await serveLauncher(["--max-model-len", `${MAX_MODEL_LEN}`, ...flags]);
     const server = await start(name, launcher);
     servers.defer(server.stop);
     return server;

@@ -8,7 +8,7 @@ export class ConfigError extends Error {
 /** Milliseconds of each unit that a time may have. */
 const UNITS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const TIME = new RegExp(`^(\\d+(?:\\.\\d+)?)(${Object.keys(UNITS).join("|")})?$`);
-const MOST_HOURS = 24;
+const MAX_HOURS = 24;
 
 /** What a time looks like, for `--help` and for complaints. */
 export const TIME_FORM = `like 20ms or 1.5s (${Object.keys(UNITS).join(", ")})`;
@@ -18,9 +18,9 @@ function duration(defaultMs: number, about: string, least = 0) {
   return z.union([z.string(), z.number()]).transform((text, context) => {
     const match = TIME.exec(String(text).trim());
     const ms = match ? Number(match[1]) * UNITS[match[2] ?? "ms"] : NaN;
-    if (ms >= least && ms <= MOST_HOURS * UNITS.h) return ms;
+    if (ms >= least && ms <= MAX_HOURS * UNITS.h) return ms;
     const from = least > 0 ? `${least}ms` : "0";
-    context.addIssue({ code: "custom", message: `a time ${TIME_FORM} from ${from} to ${MOST_HOURS}h` });
+    context.addIssue({ code: "custom", message: `a time ${TIME_FORM} from ${from} to ${MAX_HOURS}h` });
     return z.NEVER;
   }).default(defaultMs).meta({ about, shown: written(defaultMs), kind: "TIME" });
 }
@@ -69,13 +69,13 @@ function line(fallback: string, about: string, kind = "TEXT") {
 }
 
 /** Tokens of prompt and answer that no limit goes beyond. */
-export const MOST_MODEL_LEN = 10_000_000;
+export const MAX_MODEL_LEN = 10_000_000;
 
 /** Settings whose default is another one with an engine. */
 const ENGINE_DEFAULTS = {
   simulated: {},
   // An upstream server knows how much its model takes; a limit of ours would cut it short.
-  upstream: { maxModelLen: MOST_MODEL_LEN },
+  upstream: { maxModelLen: MAX_MODEL_LEN },
   // Each slot of the embedded model holds a context in memory: 256 of them would take most machines down.
   llama: { maxNumSeqs: 4 },
 };
@@ -117,7 +117,7 @@ export const Settings = z.object({
   maxWaitingQueueLength: whole(0, 1_000_000, 1024, "generations that may wait for a slot; more get 429"),
   maxModelLen: whole(
     2,
-    MOST_MODEL_LEN,
+    MAX_MODEL_LEN,
     8192,
     "most tokens of prompt and answer together; no limit of ours with the upstream engine",
   ),

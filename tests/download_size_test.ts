@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 
 /** What `du -sk` may say of an empty DENO_DIR after the first serve. */
-const MOST_KIB = 15_000;
+const MAX_KIB = 15_000;
 
 /** What a file system hands out at once: `du` counts a file of one byte as this much, and a folder too. */
 const BLOCK_KIB = 4;
@@ -77,7 +77,7 @@ Deno.test("the first serve leaves an empty DENO_DIR under 15,000 KiB", async () 
     await deno(serve, { DENO_DIR: home });
     const whole = await spaceOf(home) - FOLDERS_ABOVE * BLOCK_KIB;
     assertGreater(whole, packed, "the sources are transpiled there too");
-    assertLess(whole, MOST_KIB, "move what only tests need to a project of its own below tests/");
+    assertLess(whole, MAX_KIB, "move what only tests need to a project of its own below tests/");
   } finally {
     await Deno.remove(home, { recursive: true });
   }

@@ -1,4 +1,4 @@
-import { MOST_MODEL_LEN } from "../../lib/config.ts";
+import { MAX_MODEL_LEN } from "../../lib/config.ts";
 import { type Launcher, runToEnd } from "../process.ts";
 import { serveLauncher } from "../serve_launcher.ts";
 
@@ -16,7 +16,7 @@ export const OURS = "tokentap";
 const PYTHON = "/usr/bin/python3";
 
 /** Streams at once that a server may be asked for: sockets that one process may hold. */
-export const MOST_STREAMS = 20_000;
+export const MAX_STREAMS = 20_000;
 
 function here(path: string): string {
   return new URL(path, import.meta.url).pathname;
@@ -27,8 +27,7 @@ export const PEERS: Peer[] = [
     name: OURS,
     title: "Tokentap",
     // A slot for every stream, and room for any answer: no peer has a queue or a limit.
-    prepare: () =>
-      serveLauncher(["--max-num-seqs", `${MOST_STREAMS}`, "--max-model-len", `${MOST_MODEL_LEN}`]),
+    prepare: () => serveLauncher(["--max-num-seqs", `${MAX_STREAMS}`, "--max-model-len", `${MAX_MODEL_LEN}`]),
   },
   node("node-http", "node:http, timer per stream", "node_http.mjs"),
   node("express", "express 5.3.0", "express.mjs", "packages"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { number, readOptions, UsageError, whole } from "../options.ts";
-import { MOST_STREAMS, PEERS } from "./catalog.ts";
+import { MAX_STREAMS, PEERS } from "./catalog.ts";
 
 export const HELP = `Measures this server beside what a user would pick instead, on the same work.
 
@@ -28,7 +28,7 @@ const names = PEERS.map((peer) => peer.name);
 const list = (text: string) => text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 const listOf = <T>(item: z.ZodType<T, string>, wanted: string) =>
   z.string().transform(list).pipe(z.array(item).min(1, wanted));
-const counts = `whole numbers from 1 to ${MOST_STREAMS}, separated by commas`;
+const counts = `whole numbers from 1 to ${MAX_STREAMS}, separated by commas`;
 
 const Options = z.object({
   only: listOf(z.enum(names, { error: `names out of ${names.join(", ")}` }), "a name").optional(),
@@ -37,11 +37,11 @@ const Options = z.object({
     "unpaced",
   ]),
   rounds: whole(1, 100).default(3),
-  streams: listOf(whole(1, MOST_STREAMS), counts).default([1000]),
+  streams: listOf(whole(1, MAX_STREAMS), counts).default([1000]),
   itl: number(0.1, 10_000).optional(),
   "total-rate": number(1, 1_000_000).optional(),
   seconds: number(0.5, 3600).default(10),
-  readers: whole(1, MOST_STREAMS).default(32),
+  readers: whole(1, MAX_STREAMS).default(32),
   tokens: whole(1, 8000).default(500),
   "unpaced-seconds": number(0.5, 3600).default(4),
   transport: z.enum(["auto", "epoll", "sockets"], { error: "auto, epoll or sockets" }).default("auto"),

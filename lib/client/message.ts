@@ -1,5 +1,5 @@
 /** More under each other is a circle or says nothing new. */
-const MOST = 4;
+const MAX_DEPTH = 4;
 
 /**
  * What a thrown value says, with the causes under it: "fetch failed" alone would not tell a refused connection from a
@@ -8,7 +8,7 @@ const MOST = 4;
 export function messageOf(thrown: unknown): string {
   const said: string[] = [];
   let under = thrown;
-  for (let depth = 0; depth < MOST && under instanceof Error; depth++) {
+  for (let depth = 0; depth < MAX_DEPTH && under instanceof Error; depth++) {
     const words = under.message || ("code" in under ? String(under.code) : "");
     if (words !== "" && !said.some((before) => before.includes(words))) said.push(words);
     under = under.cause;

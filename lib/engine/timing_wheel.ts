@@ -24,7 +24,7 @@ const TASKS_PER_LOOK = 32;
 const READ_AHEAD = 16;
 
 /** A slot that held more lets go of its array: with 2,048 of them one crowd each would be kept for ever. */
-const MOST_KEPT = 64;
+const MAX_KEPT = 64;
 
 /**
  * Tasks by the tick they wait in (G. Varghese, T. Lauck, "Hashed and hierarchical timing wheels", 1987). The next
@@ -153,7 +153,7 @@ export class TimingWheel {
     const tasks = this.#slots[slot];
     const size = this.#sizes[slot];
     this.#sizes[slot] = 0;
-    if (size > MOST_KEPT) this.#slots[slot] = [];
+    if (size > MAX_KEPT) this.#slots[slot] = [];
     for (let i = 0; i < size; i++) {
       if (i % READ_AHEAD === 0) this.#readAhead = prefetch(tasks, i, Math.min(i + READ_AHEAD, size));
       const task = tasks[i]!;

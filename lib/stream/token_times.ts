@@ -1,11 +1,11 @@
 /** Tokens whose times are kept, over all generations: a power of two. 16 bytes each, 32 MB once so many were made. */
-export const MOST_TIMED = 2 ** 21;
+export const MAX_TIMED = 2 ** 21;
 
 /**
  * How many tokens of one generation are timed: the first ones, twice as many as the default model length allows. A
  * reader that never reads makes 160,000 tokens before its socket is full, which are times for nobody.
  */
-const MOST_OF_ONE = 16_384;
+const MAX_OF_ONE = 16_384;
 
 const NONE = -1;
 
@@ -47,13 +47,13 @@ export class TokenTimes {
   readonly #most: number;
 
   /** @param most how many are kept; a power of two, for tests */
-  constructor(most = MOST_TIMED) {
+  constructor(most = MAX_TIMED) {
     this.#most = most;
   }
 
   /** A token was produced; times are the clock's milliseconds. */
   produced(of: Timed, planned: number, actual: number): void {
-    if (of.timed === MOST_OF_ONE) return;
+    if (of.timed === MAX_OF_ONE) return;
     const at = this.#made++;
     const segment = this.#segmentOf(at);
     const entry = entryOf(at);

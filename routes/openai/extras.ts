@@ -2,12 +2,12 @@ import { z } from "zod";
 import type { EngineRequest } from "../../lib/engine/engine.ts";
 
 /** How deep a field that is only passed on may be nested: more than any schema needs, and less than a stack holds. */
-const MOST_LEVELS = 64;
+const MAX_LEVELS = 64;
 /** Fields of a body, known or not. A megabyte holds ninety thousand, which keep the event loop for a second. */
-const MOST_FIELDS = 256;
+const MAX_FIELDS = 256;
 /** Of a name that only its client knows, in a message. */
-const MOST_NAME_LENGTH = 80;
-export const TOO_DEEP = `wanted at most ${MOST_LEVELS} levels of lists and objects, got more`;
+const MAX_NAME_LENGTH = 80;
+export const TOO_DEEP = `wanted at most ${MAX_LEVELS} levels of lists and objects, got more`;
 
 export type Extras = NonNullable<EngineRequest["extras"]>;
 
@@ -20,15 +20,15 @@ export function withExtras<Shape extends z.ZodRawShape>(shape: Shape, keep: bool
   const object = keep ? z.looseObject as typeof z.object : z.object;
   const few = (came: unknown, context: z.RefinementCtx) => {
     const fields = typeof came === "object" && came !== null ? Object.keys(came).length : 0;
-    if (fields <= MOST_FIELDS) return came;
-    context.addIssue({ code: "custom", message: `wanted at most ${MOST_FIELDS} fields, got ${fields}` });
+    if (fields <= MAX_FIELDS) return came;
+    context.addIssue({ code: "custom", message: `wanted at most ${MAX_FIELDS} fields, got ${fields}` });
     return z.NEVER;
   };
   return z.preprocess(few, object(shape, { error: "wanted a JSON object" })).transform((all, context) => {
     const unknown = Object.entries(all).filter(([name]) => !Object.hasOwn(shape, name));
     for (const [name, value] of unknown) {
       if (withinLevels(value)) continue;
-      context.addIssue({ code: "custom", path: [name.slice(0, MOST_NAME_LENGTH)], message: TOO_DEEP });
+      context.addIssue({ code: "custom", path: [name.slice(0, MAX_NAME_LENGTH)], message: TOO_DEEP });
     }
     return { ...all, extras: Object.fromEntries(unknown) as Extras };
   });
@@ -37,7 +37,7 @@ export function withExtras<Shape extends z.ZodRawShape>(shape: Shape, keep: bool
 /** Not by recursion, which is what it is to protect. */
 export function withinLevels(value: unknown): boolean {
   let level: unknown[] = [value];
-  for (let depth = 0; depth < MOST_LEVELS; depth++) {
+  for (let depth = 0; depth < MAX_LEVELS; depth++) {
     level = level.flatMap((each) => typeof each === "object" && each !== null ? Object.values(each) : []);
     if (level.length === 0) return true;
   }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Each good item takes 8 µs to be checked, and a body of a megabyte holds thirty thousand. */
-const MOST_ITEMS = 4096;
+const MAX_ITEMS = 4096;
 
 /**
  * A list whose first wrong item ends the check. A body of a megabyte holds half a million items: zod would write an issue
@@ -9,10 +9,10 @@ const MOST_ITEMS = 4096;
  */
 export function listOf<Item>(item: z.ZodType<Item>, wanted: string): z.ZodType<Item[]> {
   return z.array(z.unknown(), { error: wanted }).transform((items, context) => {
-    if (items.length > MOST_ITEMS) {
+    if (items.length > MAX_ITEMS) {
       context.addIssue({
         code: "custom",
-        message: `wanted at most ${MOST_ITEMS} items, got ${items.length}`,
+        message: `wanted at most ${MAX_ITEMS} items, got ${items.length}`,
       });
       return z.NEVER;
     }

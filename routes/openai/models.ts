@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { MOST_MODEL_LEN } from "../../lib/config.ts";
+import { MAX_MODEL_LEN } from "../../lib/config.ts";
 import type { ListedModel } from "../../lib/engine/engine.ts";
 import { quote, TapError } from "../../lib/errors.ts";
 import type { Deps, Env } from "../deps.ts";
@@ -16,7 +16,7 @@ export function modelsRoutes({ engine, settings }: Deps): Hono<Env> {
   const model = ({ id, created = started, owned_by = owner, max_model_len }: ListedModel) => {
     const most = Math.min(settings.maxModelLen, max_model_len ?? engine.contextLength ?? Infinity);
     // Not known of an upstream server's model, unless it says so or a limit was set.
-    const known = !engine.remote || most < MOST_MODEL_LEN;
+    const known = !engine.remote || most < MAX_MODEL_LEN;
     return { id, object: "model", created, owned_by, ...(known ? { max_model_len: most } : {}) };
   };
   const ours = { id: servedModel({ engine, settings }) };

@@ -1,7 +1,7 @@
 import type { Clock, Task } from "../../lib/engine/pacer.ts";
 
 /** Firings that one `advance` may take: more is a task that arms itself for ever. */
-const MOST_FIRINGS = 1_000_000;
+const MAX_FIRINGS = 1_000_000;
 
 /** A clock whose time the test decides. Tasks fire by deadline, equal ones in the order in which they were set. */
 export class ManualClock implements Clock {
@@ -38,7 +38,7 @@ export class ManualClock implements Clock {
   advance(ms: number): void {
     const end = this.#now + ms;
     for (let firings = 0; this.#waiting.length > 0 && this.#waiting[0].due <= end; firings++) {
-      if (firings > MOST_FIRINGS) throw new Error(`a task arms itself for ever at ${this.#now} ms`);
+      if (firings > MAX_FIRINGS) throw new Error(`a task arms itself for ever at ${this.#now} ms`);
       this.#fire(Math.max(this.#now, this.#waiting[0].due));
     }
     this.#now = end;

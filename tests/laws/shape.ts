@@ -3,13 +3,13 @@ import { importsOf } from "./scan.ts";
 import { isTest, type Source } from "./source.ts";
 
 /** Lines; 200 as a rule, and a little air for a file that stays one thing. */
-const LONGEST = 250;
+const MAX_LINES = 250;
 
 /** A file is short enough to be read at once. */
 export function length(sources: Source[]): string[] {
   return sources.filter(({ path }) => !isTest(path)).flatMap(({ path, text }) => {
     const lines = text.trimEnd().split("\n").length;
-    return lines > LONGEST ? [`${path}: has ${lines} lines; wanted at most ${LONGEST}`] : [];
+    return lines > MAX_LINES ? [`${path}: has ${lines} lines; wanted at most ${MAX_LINES}`] : [];
   });
 }
 

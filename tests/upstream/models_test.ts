@@ -1,5 +1,5 @@
 import { assertEquals, assertLess, assertMatch } from "@std/assert";
-import { MOST_MODEL_LEN } from "../../lib/config.ts";
+import { MAX_MODEL_LEN } from "../../lib/config.ts";
 import { overUpstream, response } from "../helpers/scripted_upstream.ts";
 import type { Script } from "../helpers/raw_server.ts";
 import { until } from "../helpers/until.ts";
@@ -29,7 +29,7 @@ Deno.test("where clients choose the model they are told which an upstream has, a
     {
       model: "",
       apiKey: "ours",
-      settings: { maxModelLen: MOST_MODEL_LEN },
+      settings: { maxModelLen: MAX_MODEL_LEN },
     },
   );
   const { status, json } = await get(`${over.service.url}/v1/models`);

@@ -8,9 +8,9 @@ export const LAST_CHUNK: Uint8Array = new TextEncoder().encode("0\r\n\r\n");
 
 /** Room for a payload's size and its two line ends. */
 const AROUND = 12;
-const LEAST = 512;
+const MIN_KEPT = 512;
 /** A longer chunk gets an array of its own, which goes when it is written. */
-const MOST_KEPT = 65_536;
+const MAX_KEPT = 65_536;
 
 /** Puts the payloads of one response into chunks, each as one array so that it can be one write. */
 export class ChunkFrames {
@@ -20,9 +20,9 @@ export class ChunkFrames {
   /** The chunk of `payload`, which must not be empty. A copy, good until the next call. */
   frame(payload: Uint8Array): Uint8Array {
     const needed = payload.length + AROUND;
-    if (needed > MOST_KEPT) return fill(new Uint8Array(needed), payload);
+    if (needed > MAX_KEPT) return fill(new Uint8Array(needed), payload);
     if (this.#kept === undefined || this.#kept.length < needed) {
-      this.#kept = new Uint8Array(Math.max(LEAST, 2 ** Math.ceil(Math.log2(needed))));
+      this.#kept = new Uint8Array(Math.max(MIN_KEPT, 2 ** Math.ceil(Math.log2(needed))));
     }
     return fill(this.#kept, payload);
   }

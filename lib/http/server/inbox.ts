@@ -1,17 +1,17 @@
 import type { Socket } from "../socket.ts";
 
 /** Of bytes not yet used; the socket is not read beyond while somebody reads them, so that its window holds the peer back. */
-const MOST = 65_536;
+const MAX_HELD = 65_536;
 
 /** How long a full inbox waits for somebody to use it before it drops what comes, if nobody is about to. */
 const PATIENCE_MS = 50;
 
 /** Room for one read of a connection at rest: each has one waiting, so this is what it costs to notice a leaver. */
-const LEAST = 2048;
+const MIN_READ = 2048;
 
 /**
  * What has arrived and is not yet used. One read always waits on the socket, whatever the connection does, so that a
- * peer that leaves is noticed at once. Only while `MOST` bytes lie here for somebody who reads them does it pause.
+ * peer that leaves is noticed at once. Only while `MAX_HELD` bytes lie here for somebody who reads them does it pause.
  */
 export class Inbox {
   /** Nothing more will arrive: the peer has left, or the socket was closed here. */
@@ -21,10 +21,10 @@ export class Inbox {
 
   readonly #socket: Socket;
   readonly #idle: () => boolean;
-  #bytes = new Uint8Array(LEAST);
+  #bytes = new Uint8Array(MIN_READ);
   #start = 0;
   #end = 0;
-  #readSize = LEAST;
+  #readSize = MIN_READ;
   #discarding = false;
   /** Something was used since the wait for room began, or was looked at last. */
   #used = false;
@@ -51,7 +51,7 @@ export class Inbox {
   consume(count: number): void {
     this.#start += count;
     this.#used = true;
-    if (this.length < MOST) this.#wakeReading();
+    if (this.length < MAX_HELD) this.#wakeReading();
   }
 
   /** Settles when something arrived, or nothing will any more. Never rejects. */
@@ -83,12 +83,12 @@ export class Inbox {
   /** Reads until the end of the connection. Never rejects. */
   async fill(): Promise<void> {
     while (!this.ended) {
-      const full = this.length >= MOST;
+      const full = this.length >= MAX_HELD;
       if (full && !(this.lost && this.#idle())) {
         await this.#roomMade();
-        if (this.ended || this.length < MOST || !this.#idle()) continue;
+        if (this.ended || this.length < MAX_HELD || !this.#idle()) continue;
       }
-      const room = full ? new Uint8Array(LEAST) : this.#room();
+      const room = full ? new Uint8Array(MIN_READ) : this.#room();
       let count: number | null;
       try {
         count = await this.#socket.read(room);
@@ -102,7 +102,7 @@ export class Inbox {
         continue;
       }
       this.#end += count;
-      this.#readSize = count === room.length ? Math.min(MOST, 2 * this.#readSize) : LEAST;
+      this.#readSize = count === room.length ? Math.min(MAX_HELD, 2 * this.#readSize) : MIN_READ;
       if (this.#discarding) this.#start = this.#end;
       this.wake();
     }

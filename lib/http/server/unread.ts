@@ -3,7 +3,7 @@ import type { Inbox } from "./inbox.ts";
 import type { RequestBody } from "./request_body.ts";
 
 /** Of a request's body that the handler did not read: more is not read to keep a connection. */
-const MOST_UNREAD = 262_144;
+const MAX_UNREAD = 262_144;
 
 /** How long an answer waits for the end of a body in chunks that nobody reads: one sent whole has come by then. */
 const PATIENCE_MS = 50;
@@ -19,7 +19,7 @@ export async function endIsInSight(
   response: Response,
 ): Promise<boolean> {
   // A client that still waits to be asked for its body may send it or not.
-  if (body.expected || reader.missing > MOST_UNREAD) return false;
+  if (body.expected || reader.missing > MAX_UNREAD) return false;
   // That says that the rest is no longer waited for (RFC 9110, 15.5.9).
   if (response.status === 408) return false;
   if (!reader.chunked || body.readFor(response)) return true;
@@ -41,7 +41,7 @@ export async function passOver(inbox: Inbox, reader: BodyReader, late = () => fa
     while (!reader.done) {
       size += reader.take().length;
       if (reader.done) break;
-      if (inbox.ended || late() || size + reader.missing > MOST_UNREAD) return false;
+      if (inbox.ended || late() || size + reader.missing > MAX_UNREAD) return false;
       await inbox.more();
     }
     return true;

@@ -108,6 +108,33 @@ const CASES: Record<string, Case> = {
     code: "not_found",
     message: 'The upstream server answered 404: "no such model".',
   },
+  "422 with FastAPI's list of what is wrong": {
+    script: response(
+      "422 Unprocessable Entity",
+      JSON_TYPE,
+      JSON.stringify({
+        detail: [
+          { type: "missing", loc: ["body", "messages", 0], msg: "Field required", input: "secret" },
+          {},
+        ],
+      }),
+    ),
+    status: 400,
+    code: "invalid_request",
+    message: 'The upstream server answered 422: "body.messages.0: Field required".',
+  },
+  "422 with a fault that has no place and no end": {
+    script: response("422 No", JSON_TYPE, JSON.stringify({ detail: [{ loc: [{}], msg: "x".repeat(1000) }] })),
+    status: 400,
+    code: "invalid_request",
+    message: `The upstream server answered 422: "${"x".repeat(300)}…".`,
+  },
+  "422 with lists that say nothing": {
+    script: response("422 No", JSON_TYPE, '{"detail":[5,{"msg":"later"}]}'),
+    status: 400,
+    code: "invalid_request",
+    message: "The upstream server answered 422.",
+  },
   "404 of an address, not of a model": {
     script: response("404 Not Found", JSON_TYPE, '{"detail":"Not Found"}'),
     status: 502,

@@ -40,7 +40,22 @@ export function streamError(error: unknown): TapError {
 /** The message of an error in one of its known shapes, quoted: its first line, without control characters. */
 export function messageOf(error: unknown): string {
   const { message, detail }: Json = isObject(error) ? error : {};
-  const text = [error, message, detail].find((each) => typeof each === "string");
+  const text = [error, message, detail, faultOf(detail)].find((each) => typeof each === "string");
   const first = text?.trim().split(/[\r\n\u2028\u2029]/, 1)[0] ?? "";
   return first === "" || first.startsWith("<") ? "" : quote(first, MAX_DETAIL_LENGTH);
+}
+
+/** Of FastAPI's list of what is wrong with a request, the first: what, and where. */
+function faultOf(detail: unknown): string | undefined {
+  const fault: unknown = Array.isArray(detail) ? detail[0] : undefined;
+  if (!isObject(fault) || typeof fault.msg !== "string") return undefined;
+  const path = Array.isArray(fault.loc) ? fault.loc.slice(0, MOST_STEPS).filter(isStep) : [];
+  return path.length === 0 ? fault.msg : `${path.join(".")}: ${fault.msg}`;
+}
+
+/** Of a path into a request; what is longer is no field that anyone has written. */
+const MOST_STEPS = 10;
+
+function isStep(value: unknown): value is string | number {
+  return typeof value === "string" || typeof value === "number";
 }

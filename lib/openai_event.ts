@@ -67,7 +67,13 @@ export function readEvent(
   ) {
     return new ToldError(json.error);
   }
-  return failed || json.object === "error" ? new ToldError(json) : json;
+  if (failed || json.object === "error") return new ToldError(json);
+  return name === undefined && isBareDetail(json) ? new ToldError(json.detail) : json;
+}
+
+/** FastAPI's form of an error, where nothing else that an event is for stands beside it. */
+function isBareDetail({ detail, choices, usage, token }: Json): boolean {
+  return !isEmpty(detail) && choices === undefined && usage === undefined && token === undefined;
 }
 
 /** Some servers send an empty error beside each good token. */

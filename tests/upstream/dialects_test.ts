@@ -100,6 +100,17 @@ const TEXTS: Record<string, { deltas: string[]; text: string; thought?: string }
       .flatMap((ping) => [ping, delta("a")]),
     text: "aaaa",
   },
+  "an answer whole, as a reply has it": {
+    deltas: [event({
+      choices: [{ index: 0, message: { role: "assistant", content: "A", reasoning_content: "hm" } }],
+    })],
+    text: "A",
+    thought: "hm",
+  },
+  "details beside good choices, or in an event of another name": {
+    deltas: [delta("a", { detail: "none" }), 'event: status\ndata: {"detail":"loading"}\n\n'],
+    text: "a",
+  },
   "empty lists of calls": {
     deltas: [delta({ content: "a", tool_calls: [], function_call: null })],
     text: "a",
@@ -143,6 +154,8 @@ for (
     "in a line that is no event": `error: ${JSON.stringify(failure.error)}\n\n`,
     "as bare JSON": JSON.stringify(failure) + "\n",
     "beside good choices": delta("b", failure) + DONE,
+    "as FastAPI's detail": event({ detail: "late" }) + DONE,
+    "as FastAPI's list": event({ detail: [{ loc: ["body"], msg: "late" }] }) + DONE,
   })
 ) {
   Deno.test(`an error that the upstream tells is told on, and is no success: ${what}`, async () => {

@@ -40,7 +40,7 @@ export function streamError(error: unknown): TapError {
 /** The message of an error in one of its known shapes, quoted: its first line, without control characters. */
 export function messageOf(error: unknown): string {
   const { message, detail }: Json = isObject(error) ? error : {};
-  const text = [error, message, detail, faultOf(detail)].find((each) => typeof each === "string");
+  const text = [error, message, detail, faultOf(detail ?? error)].find((each) => typeof each === "string");
   const first = text?.trim().split(/[\r\n\u2028\u2029]/, 1)[0] ?? "";
   return first === "" || first.startsWith("<") ? "" : quote(first, MAX_DETAIL_LENGTH);
 }

@@ -33,7 +33,8 @@ export function parsePayload(event: string | undefined, data: string): Heard {
   const choice = Array.isArray(json.choices) ? json.choices.find(isFirst) : undefined;
   if (choice === undefined) return payload;
   payload.progress = true;
-  const delta = choice.delta;
+  // A server that does not stream sends its whole answer as one event, in the form of a reply.
+  const delta = isObject(choice.delta) ? choice.delta : choice.message;
   if (isObject(delta)) {
     payload.text = textOf(delta);
     payload.reasoning = reasoningOf(delta);

@@ -211,6 +211,84 @@ const CASES: Record<string, Case> = {
   },
 };
 
+/** Errors that the first event of a stream tells, each with what the client gets. */
+const TOLD: [
+  what: string,
+  error: unknown,
+  model: string,
+  status: number,
+  code: ErrorCode,
+  message: string,
+][] = [
+  ["a limit", { message: "boom", code: 429 }, "m", 429, "rate_limit", 'reported an error: "boom".'],
+  [
+    "a limit in digits",
+    { message: "boom", status: "429" },
+    "m",
+    429,
+    "rate_limit",
+    'reported an error: "boom".',
+  ],
+  ["a word beside it", { code: "busy", status: 503 }, "m", 503, "overloaded", "reported an error."],
+  [
+    "our key",
+    { message: "sk-secret", code: 401 },
+    "m",
+    502,
+    "upstream_error",
+    "refused this server's key (401).",
+  ],
+  [
+    "a model",
+    { message: "no such model", code: 404 },
+    "",
+    404,
+    "not_found",
+    'reported an error: "no such model".',
+  ],
+  [
+    "a route",
+    { message: "Not Found", code: 404 },
+    "",
+    502,
+    "upstream_error",
+    'reported an error: "Not Found".',
+  ],
+  [
+    "the context",
+    { message: "maximum context length is 9", code: 400 },
+    "m",
+    400,
+    "context_length",
+    'reported an error: "maximum context length is 9".',
+  ],
+  [
+    "no status of a refusal",
+    { message: "boom", code: 200 },
+    "m",
+    502,
+    "upstream_error",
+    'reported an error: "boom".',
+  ],
+  [
+    "a number that is none",
+    { message: "boom", code: 4290 },
+    "m",
+    502,
+    "upstream_error",
+    'reported an error: "boom".',
+  ],
+];
+for (const [what, error, model, status, code, message] of TOLD) {
+  CASES[`a stream whose first event is an error that names ${what}`] = {
+    script: { steps: [stream([]).steps[0] as string + event({ error }) + DONE], end: "fin" },
+    model,
+    status,
+    code,
+    message: `The upstream server ${message}`,
+  };
+}
+
 for (const [what, { script, status, code, message, retryAfter, model }] of Object.entries(CASES)) {
   Deno.test(`U3: ${what} is a real status in our shape, streamed or not`, async () => {
     await using over = await overUpstream(script, model === undefined ? {} : { model });

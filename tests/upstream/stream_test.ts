@@ -87,7 +87,8 @@ Deno.test("half a character that finds no other half is one U+FFFD, wherever it 
   assertEquals(record.outcome, "completed");
 });
 
-const BROKEN: Record<string, { script: Script; message: string }> = {
+/** The code is `upstream_error` where none is given. */
+const BROKEN: Record<string, { script: Script; code?: string; message: string }> = {
   "an error chunk and [DONE]": {
     script: stream([
       delta("a"),
@@ -103,7 +104,13 @@ const BROKEN: Record<string, { script: Script; message: string }> = {
   },
   "vLLM's error object": {
     script: stream([delta("a"), delta("b"), event({ object: "error", message: "no", code: 400 }), DONE]),
+    code: "invalid_request",
     message: 'The upstream server reported an error: "no".',
+  },
+  "an error that names a status": {
+    script: stream([delta("a"), delta("b"), event({ error: { message: "slow", code: "429" } }), DONE]),
+    code: "rate_limit",
+    message: 'The upstream server reported an error: "slow".',
   },
   "a clean end of the connection": {
     script: stream([delta("a"), delta("b")]),
@@ -141,17 +148,17 @@ const BROKEN: Record<string, { script: Script; message: string }> = {
   },
 };
 
-for (const [what, { script, message }] of Object.entries(BROKEN)) {
+for (const [what, { script, code = "upstream_error", message }] of Object.entries(BROKEN)) {
   Deno.test(`U4: two tokens and then ${what} end with an error event, not a clean end`, async () => {
     const { status, text, record } = await through(script);
     assertEquals(status, 200);
     assertEquals(dataLines(text), [
       '{"token":"a"}',
       '{"token":"b"}',
-      JSON.stringify({ code: "upstream_error", message }),
+      JSON.stringify({ code, message }),
     ]);
     assert(!text.includes(NEVER_DATA));
-    assertEquals([record.outcome, record.error, record.generated], ["failed", "upstream_error", 2]);
+    assertEquals([record.outcome, record.error as string, record.generated], ["failed", code, 2]);
   });
 }
 

@@ -31,12 +31,6 @@ export function tooLate(what: string, ms: number): TapError {
   return new TapError("upstream_timeout", `The upstream server ${what} within ${ms / 1000} s.`);
 }
 
-/** What the client is told of an error inside the upstream's stream. */
-export function streamError(error: unknown): TapError {
-  const text = messageOf(error);
-  return connectionError(`reported an error${text === "" ? "" : `: ${text}`}`);
-}
-
 /** The message of an error in one of its known shapes, quoted: its first line, without control characters. */
 export function messageOf(error: unknown): string {
   const { message, detail }: Json = isObject(error) ? error : {};

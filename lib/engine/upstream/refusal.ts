@@ -1,8 +1,8 @@
 import { quote, TapError, type TapErrorOptions } from "../../errors.ts";
-import { isObject } from "../../json.ts";
+import { isObject, type Json } from "../../json.ts";
 import type { Clock } from "../pacer.ts";
 import type { Exchange } from "./exchange.ts";
-import { messageOf } from "./failures.ts";
+import { connectionError, messageOf } from "./failures.ts";
 
 export function isTokenStream(headers: Headers): boolean {
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
@@ -50,29 +50,65 @@ export function refusal(status: number, headers: Headers, body: string, ourModel
     const why = status === 304 ? "nothing was asked of a cache" : "a redirect is not followed";
     return failed(`The upstream server answered ${status}; ${why}.`);
   }
+  const detail = detailOf(body, false);
+  const message = `The upstream server answered ${status}${detail}.`;
+  if (status === 404 && !namesModel(detail)) {
+    return failed(
+      `${message} It has no such route: does --upstream-url end in /v1, or wherever its API begins?`,
+    );
+  }
+  const options: TapErrorOptions = {};
+  const retryAfter = secondsOf(headers.get("retry-after"));
+  if (retryAfter !== undefined) options.retryAfter = retryAfter;
+  return ofStatus(status, message, body, ourModel, options);
+}
+
+/**
+ * What the client is told of an error inside the upstream's stream: as of a refusal with the status that it names, for
+ * some find out only then that they have to refuse.
+ *
+ * @param ourModel the model asked for is that of the settings, not the client's
+ */
+export function streamError(error: unknown, ourModel: boolean): TapError {
+  const text = messageOf(error);
+  const doing = `reported an error${text === "" ? "" : `: ${text}`}`;
+  const status = statusOf(error);
+  if (status === undefined || (status === 404 && !namesModel(text))) return connectionError(doing);
+  return ofStatus(status, `The upstream server ${doing}.`, text, ourModel, {});
+}
+
+/** The status of a refusal that an error names, as a number or in digits. */
+function statusOf(error: unknown): number | undefined {
+  const { code, status }: Json = isObject(error) ? error : {};
+  const named = [code, status].find((each) => /^[45]\d\d$/.test(String(each)));
+  return named === undefined ? undefined : Number(named);
+}
+
+/** That a 404 is of a model the upstream does not have. Any other address is of our making; the word may stand in it. */
+function namesModel(text: string): boolean {
+  return /\bmodel\b/i.test(text.replace(/\S*\/\S*/g, ""));
+}
+
+/** @param said all that the upstream says of it */
+function ofStatus(
+  status: number,
+  message: string,
+  said: string,
+  ourModel: boolean,
+  options: TapErrorOptions,
+): TapError {
   if (isAboutKey(status)) {
     // Its text often quotes a part of the key.
     return failed(`The upstream server refused this server's key (${status}).`);
   }
-  const detail = detailOf(body, false);
-  const message = `The upstream server answered ${status}${detail}.`;
-  const options: TapErrorOptions = {};
-  const retryAfter = secondsOf(headers.get("retry-after"));
-  if (retryAfter !== undefined) options.retryAfter = retryAfter;
   switch (status) {
     case 400:
     case 422:
-      if (/context[_ ]length|maximum context|context size/i.test(body)) {
+      if (/context[_ ]length|maximum context|context size/i.test(said)) {
         return new TapError("context_length", message);
       }
       return new TapError("invalid_request", message);
     case 404:
-      // Of a model it does not have. Any other address is of our making; the word may stand in it.
-      if (!/\bmodel\b/i.test(detail.replace(/\S*\/\S*/g, ""))) {
-        return failed(
-          `${message} It has no such route: does --upstream-url end in /v1, or wherever its API begins?`,
-        );
-      }
       if (ourModel) return failed(`${message} Its name is that of --upstream-model.`);
       return new TapError("not_found", message, { param: "model" });
     case 413:

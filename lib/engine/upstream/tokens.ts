@@ -7,10 +7,10 @@ import type { Clock } from "../pacer.ts";
 import { PollableTokens } from "../pollable.ts";
 import { Deadlines, type UpstreamLimits } from "./deadlines.ts";
 import { type Connect, Exchange } from "./exchange.ts";
-import { brokenExchange, connectionError, streamError } from "./failures.ts";
+import { brokenExchange, connectionError } from "./failures.ts";
 import { Link } from "./link.ts";
 import { parsePayload, type Payload } from "./payload.ts";
-import { isTokenStream, refusal, refusalText } from "./refusal.ts";
+import { isTokenStream, refusal, refusalText, streamError } from "./refusal.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { TokenQueue } from "./token_queue.ts";
 
@@ -37,6 +37,7 @@ export class UpstreamTokens extends PollableTokens {
   readonly #watch: Watch;
   readonly #signal: AbortSignal;
   readonly #deadlines: Deadlines;
+  readonly #ourModel: boolean;
   readonly #link = new Link();
   readonly #started = Promise.withResolvers<void>();
   readonly #queue = new TokenQueue();
@@ -66,13 +67,14 @@ export class UpstreamTokens extends PollableTokens {
     this.#clock = clock;
     this.#watch = watch;
     this.#signal = signal;
+    this.#ourModel = request.ourModel;
     this.#deadlines = new Deadlines(clock, limits, (error) => this.#break(error));
     // The failure also comes out of poll(); whoever does not wait for `started` must not fall over it.
     this.#started.promise.catch(() => {});
     signal.addEventListener("abort", this.#leave);
     watch.prefill(clock.now());
     if (signal.aborted) this.halt();
-    else this.#run(connect, request);
+    else this.#run(connect, request.bytes);
   }
 
   /** Settles with the head of the upstream's response, or with what failed before it. */
@@ -105,7 +107,7 @@ export class UpstreamTokens extends PollableTokens {
 
   readonly #leave = (): void => this.halt();
 
-  async #run(connect: Connect, { bytes, ourModel }: UpstreamRequest): Promise<void> {
+  async #run(connect: Connect, bytes: Uint8Array): Promise<void> {
     let doing = "";
     try {
       const exchange = new Exchange(await this.#link.open(connect));
@@ -117,7 +119,7 @@ export class UpstreamTokens extends PollableTokens {
       if (status !== 200 || !isTokenStream(headers)) {
         this.#refused = true;
         const text = await refusalText(status, exchange, this.#clock, () => this.#link.close());
-        throw refusal(status, headers, text, ourModel);
+        throw refusal(status, headers, text, this.#ourModel);
       }
       if (exchange.unreadable !== undefined) throw exchange.unreadable;
       // What came with the head may already say that it failed.
@@ -167,7 +169,7 @@ export class UpstreamTokens extends PollableTokens {
     if (heard instanceof ToldError) {
       // Behind a finish_reason too: what the server itself calls a failure is no answer.
       this.#finished = false;
-      throw streamError(heard.error);
+      throw streamError(heard.error, this.#ourModel);
     }
     if (heard.progress) this.#deadlines.progress(this.#readAt);
     if (heard.text !== "" || heard.reasoning !== "") this.#take(heard);

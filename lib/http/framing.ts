@@ -9,6 +9,9 @@ export class CodedBody extends Error {
   override name = "CodedBody";
 }
 
+/** The same length several times may be taken for one (RFC 9112, 6.3). */
+const LENGTH = /^(\d{1,15})(?:[ \t]*,[ \t]*\1)*$/;
+
 const NOTHING = new Uint8Array(0);
 
 /**
@@ -33,11 +36,10 @@ export function framing(headers: Headers): Unframe {
       return { payload: chunks.push(piece), done: chunks.done };
     };
   }
-  const length = headers.get("content-length");
-  if (length !== null) {
-    if (!/^\d{1,15}$/.test(length)) {
-      throw new Error(`wanted a content-length in digits, got ${quote(length)}`);
-    }
+  const given = headers.get("content-length");
+  if (given !== null) {
+    const length = LENGTH.exec(given)?.[1];
+    if (length === undefined) throw new Error(`wanted one content-length in digits, got ${quote(given)}`);
     let left = Number(length);
     return (piece) => {
       if (piece === null) throw new Error(`the connection was closed ${left} bytes before the body's end`);

@@ -17,6 +17,12 @@ Deno.test("a body with a length is done at its last byte, and what follows is no
   assertEquals(take({ "content-length": "0" }, [""]), [["", true]]);
 });
 
+Deno.test("a length given more than once is one length, if it is the same each time", () => {
+  for (const length of ["5, 5", "5,5", "5 ,\t5, 5"]) {
+    assertEquals(take({ "content-length": length }, ["ab", "cdef"]), [["ab", false], ["cde", true]]);
+  }
+});
+
 Deno.test("a body without a length is done when the connection is", () => {
   assertEquals(take({}, ["ab", "", null]), [["ab", false], ["", false], ["", true]]);
 });
@@ -40,7 +46,9 @@ Deno.test("a connection that ends before its body is an error that says how much
 });
 
 Deno.test("a length that is none is refused before anything is read", () => {
-  for (const length of ["five", "-1", "1.5", "5, 5", "0x10", "1".repeat(16)]) {
+  for (
+    const length of ["five", "-1", "1.5", "5, 6", "5, 05", "5,", ",5", "five, five", "0x10", "1".repeat(16)]
+  ) {
     assertThrows(
       () => framing(new Headers({ "content-length": length })),
       Error,

@@ -9,6 +9,8 @@ const MAX_LINE = 8192;
 export class ChunkedDecoder {
   /** The closing chunk and its trailer were read. */
   done = false;
+  /** The framing broke behind the payload that was given last; the next `push` throws it. */
+  failure: unknown;
 
   #state: "size" | "data" | "data-end" | "trailer" = "size";
   #line = "";
@@ -17,10 +19,22 @@ export class ChunkedDecoder {
   /**
    * The payload in `bytes`: one array however many chunks they hold, so that one read stays one arrival.
    *
-   * @throws {Error} when the framing is broken
+   * @throws {Error} when the framing is broken, with no payload before that: how the bytes were cut into reads decides
+   * nothing about what is delivered
    */
   push(bytes: Uint8Array): Uint8Array {
+    if (this.failure !== undefined) throw this.failure;
     const parts: Uint8Array[] = [];
+    try {
+      this.#decode(bytes, parts);
+    } catch (error) {
+      if (parts.length === 0) throw error;
+      this.failure = error;
+    }
+    return parts.length === 1 ? parts[0] : joined(parts);
+  }
+
+  #decode(bytes: Uint8Array, parts: Uint8Array[]): void {
     let at = 0;
     while (at < bytes.length && !this.done) {
       if (this.#state === "data") {
@@ -40,10 +54,9 @@ export class ChunkedDecoder {
       this.#endLine(this.#line);
       this.#line = "";
     }
-    return parts.length === 1 ? parts[0] : joined(parts);
   }
 
-  #endLine(line: string) {
+  #endLine(line: string): void {
     switch (this.#state) {
       case "size": {
         const size = line.split(";")[0].trim();

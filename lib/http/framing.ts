@@ -1,8 +1,16 @@
 import { quote } from "../errors.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 
+/** What a piece of a body gives. */
+export interface Unframed {
+  payload: Uint8Array;
+  done: boolean;
+  /** The framing broke behind this payload: whatever piece is next, it throws. */
+  broken?: boolean;
+}
+
 /** What takes the payload out of the body's pieces; null is the end of the connection. Throws when that came too early. */
-export type Unframe = (piece: Uint8Array | null) => { payload: Uint8Array; done: boolean };
+export type Unframe = (piece: Uint8Array | null) => Unframed;
 
 /** A body in a coding that cannot be taken off. */
 export class CodedBody extends Error {
@@ -32,8 +40,11 @@ export function framing(headers: Headers): Unframe {
   if (transfer?.toLowerCase() === "chunked") {
     const chunks = new ChunkedDecoder();
     return (piece) => {
-      if (piece === null) throw new Error("the connection was closed before the body's last chunk");
-      return { payload: chunks.push(piece), done: chunks.done };
+      if (piece === null) {
+        throw chunks.failure ?? new Error("the connection was closed before the body's last chunk");
+      }
+      const payload = chunks.push(piece);
+      return { payload, done: chunks.done, broken: chunks.failure !== undefined };
     };
   }
   const given = headers.get("content-length");

@@ -5,7 +5,9 @@ export function dechunk(pieces: Uint8Array[]): { text: string; done: boolean } {
   const decoder = new ChunkedDecoder();
   const text = new TextDecoder();
   return {
-    text: pieces.map((piece) => text.decode(decoder.push(piece), { stream: true })).join(""),
+    // The empty piece brings out an error behind the last payload.
+    text: [...pieces, new Uint8Array(0)].map((piece) => text.decode(decoder.push(piece), { stream: true }))
+      .join(""),
     done: decoder.done,
   };
 }

@@ -27,6 +27,19 @@ Deno.test("broken framing is an error that shows what came", () => {
   assertThrows(() => dechunk([bytesOf("0".repeat(9000))]), Error, "under 8192 bytes");
 });
 
+Deno.test("what was decoded before the framing broke is given, and then the error, however it was cut", () => {
+  for (const pieces of everyCut(bytesOf("1\r\na\r\n1\r\nb\r\nzz\r\n1\r\nc\r\n"))) {
+    const decoder = new ChunkedDecoder();
+    let text = "";
+    const error = assertThrows(() => {
+      for (const piece of [...pieces, new Uint8Array(0)]) {
+        text += new TextDecoder().decode(decoder.push(piece));
+      }
+    }, Error);
+    assertEquals([text, error.message], ["ab", 'wanted a chunk size in hexadecimal, got "zz"']);
+  }
+});
+
 Deno.test("what came in the place of framing is shortened and quoted where an error shows it", () => {
   const foreign = `x"\x1b${"b".repeat(1000)}\r\n`;
   for (const wire of [foreign, `1\r\na${foreign}`]) {

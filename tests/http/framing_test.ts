@@ -45,6 +45,15 @@ Deno.test("a connection that ends before its body is an error that says how much
   );
 });
 
+Deno.test("a body whose chunks break off in framing gives what stood before, and then throws whatever comes", () => {
+  for (const next of ["", "1\r\nb\r\n", null]) {
+    const unframe = framing(new Headers({ "transfer-encoding": "chunked" }));
+    const { payload, broken } = unframe(bytesOf("1\r\na\r\nzz\r\n"));
+    assertEquals([payload, broken], [bytesOf("a"), true]);
+    assertThrows(() => unframe(next === null ? null : bytesOf(next)), Error, 'got "zz"');
+  }
+});
+
 Deno.test("a length that is none is refused before anything is read", () => {
   for (
     const length of ["five", "-1", "1.5", "5, 6", "5, 05", "5,", ",5", "five, five", "0x10", "1".repeat(16)]

@@ -134,6 +134,17 @@ const BROKEN: Record<string, { script: Script; code?: string; message: string }>
     },
     message: "The upstream server broke its answer off midway.",
   },
+  "what is no chunk, in the same write": {
+    script: {
+      steps: [
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n" +
+        [delta("a"), delta("b")].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("") +
+        "zz\r\n",
+      ],
+      end: "hold",
+    },
+    message: "The upstream server broke its answer off midway.",
+  },
   "a line that is no JSON": {
     script: stream([delta("a"), delta("b"), "data: {oops\n\n"], "hold"),
     message: "The upstream server sent an event that is no JSON object.",

@@ -17,6 +17,8 @@ export type Connect = (signal: AbortSignal) => Promise<Socket>;
 /** Enough for a token's event many times over; each open stream holds one. */
 const READ_BYTES = 8 * 1024;
 
+const NOTHING = new Uint8Array(0);
+
 /**
  * One HTTP/1.1 request and its response on a connection of its own.
  *
@@ -67,8 +69,9 @@ export class Exchange {
     while (!this.#done) {
       // An empty rest still asks the framing whether the body has ended already.
       const piece = this.#rest ?? this.#piece(await this.#fill());
-      this.#rest = undefined;
-      const { payload, done } = this.#unframe(piece);
+      const { payload, done, broken } = this.#unframe(piece);
+      // What is broken is told by the next read, at once: the socket may have nothing more to say.
+      this.#rest = broken ? NOTHING : undefined;
       this.#done = done;
       if (payload.length > 0) return payload;
     }

@@ -24,8 +24,16 @@ export async function runMain(
 }
 
 /** The service in a process of its own, on a free port. Leaving the scope kills it. */
-export async function spawnService(...flags: string[]): Promise<SpawnedService> {
-  const child = (await command(["--port", "0", ...flags])).spawn();
+export function spawnService(...flags: string[]): Promise<SpawnedService> {
+  return spawnServiceIn({}, ...flags);
+}
+
+/** The same with more in its environment. */
+export async function spawnServiceIn(
+  env: Record<string, string>,
+  ...flags: string[]
+): Promise<SpawnedService> {
+  const child = (await command(["--port", "0", ...flags], env)).spawn();
   let ended = false;
   const written = { stdout: "", stderr: "" };
   const read = async (name: "stdout" | "stderr") => {
@@ -62,9 +70,10 @@ export async function spawnService(...flags: string[]): Promise<SpawnedService> 
 }
 
 /** Started as `deno task serve` does it: with its permissions and its heap. */
-async function command(flags: string[]): Promise<Deno.Command> {
+async function command(flags: string[], env: Record<string, string> = {}): Promise<Deno.Command> {
   return new Deno.Command(Deno.execPath(), {
     args: [...await serveFlags(), MAIN, ...flags],
+    env,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { quote, TapError } from "../lib/errors.ts";
-import { Refusal } from "../lib/http/server/refusal.ts";
+import { Refusal } from "../lib/http/server/own_answer.ts";
 import type { Settings } from "../lib/config.ts";
 import type { Env } from "./deps.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import { Refusal } from "../../lib/http/server/refusal.ts";
+import { Refusal } from "../../lib/http/server/own_answer.ts";
 import { parseRequestHead } from "../../lib/http/server/request_head.ts";
 import { dateless, serving, settle, statuses } from "./serving.ts";
 

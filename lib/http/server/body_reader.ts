@@ -2,7 +2,7 @@ import { quote } from "../../errors.ts";
 import { joined } from "../bytes.ts";
 import { latin1 } from "../header_text.ts";
 import type { Inbox } from "./inbox.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./own_answer.ts";
 
 /** Of a chunk's size line with its extensions, in bytes. */
 const MAX_LINE = 1024;

@@ -1,9 +1,8 @@
 import { closeSocket, type Socket, writeAll } from "../socket.ts";
-import { aboutServer } from "./about_server.ts";
 import { BodyReader } from "./body_reader.ts";
 import { Deadline } from "./deadline.ts";
 import { Inbox } from "./inbox.ts";
-import { Refusal } from "./refusal.ts";
+import { aboutServer, Refusal } from "./own_answer.ts";
 import { readRequestHead, type RequestHead } from "./request_head.ts";
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";

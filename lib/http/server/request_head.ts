@@ -1,7 +1,7 @@
 import { latin1, trimmed } from "../header_text.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Inbox } from "./inbox.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./own_answer.ts";
 
 /** Of request line and header lines together, in bytes. */
 const MAX_HEAD = 65_536;

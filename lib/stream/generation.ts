@@ -83,9 +83,7 @@ export class Generation extends PollableTokens implements Watch {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.record.outcome !== "running" || this.#source === undefined) return ENDED;
-    // A time from before its first token was read before another one's end admitted it: no token is from before another.
-    const { firstTokenAt } = this.record;
-    const at = firstTokenAt !== null && now !== undefined && now >= firstTokenAt ? now : undefined;
+    const at = this.record.timeOf(now, this.#clock);
     let polled: Polled;
     try {
       polled = this.#source.poll(waiter, at);

@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../errors.ts";
 import type { FinishReason, Usage } from "../engine/engine.ts";
+import type { Clock } from "../engine/pacer.ts";
 import { type Timed, UNTIMED } from "./token_times.ts";
 
 export type Outcome = "running" | "completed" | "aborted" | "failed";
@@ -38,6 +39,17 @@ export class GenerationRecord implements Timed {
     readonly promptTokens: number,
     readonly arrivedAt: number,
   ) {}
+
+  /**
+   * The time of a poll whose caller has read the clock at `now`. Another one's end may have admitted this one since
+   * then: its first token gets a time of its own, and those polled with it that same time, not an earlier one. A time
+   * for each would cost half as much again as the token.
+   */
+  timeOf(now: number | undefined, clock: Pick<Clock, "now">): number | undefined {
+    const { firstTokenAt } = this;
+    if (firstTokenAt === null) return clock.now();
+    return now !== undefined && now < firstTokenAt ? firstTokenAt : now;
+  }
 
   /** Prompt and completion tokens: the engine's word where it gave one, else our own count. */
   usageNow(): Usage {

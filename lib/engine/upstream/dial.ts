@@ -48,7 +48,7 @@ const READ_BYTES = 8 * 1024;
  * By Node's TLS, which closes a socket in its handshake when told to. Deno 2.9's own (`startTls`, `connectTls`) closes
  * it only with the peer's next word, whatever is called: an upstream that accepts and says nothing would keep a socket
  * of ours for each request. A read costs 36 µs of CPU with `onread`, which has no stream between (48 with it), one of
- * Deno's 31. A reader who stops is ahead of by one burst, of 2 MB at most where the upstream is as fast as that.
+ * Deno's 31. Of an upstream that is as fast as that up to 2 MB may have come before a reader who stops is heeded.
  */
 async function connectTls({ hostname, port }: Address, signal: AbortSignal): Promise<Socket> {
   // Only here: who speaks http has no use for it.

@@ -43,12 +43,12 @@ export function messageOf(error: unknown): string {
 function faultOf(detail: unknown): string | undefined {
   const fault: unknown = Array.isArray(detail) ? detail[0] : undefined;
   if (!isObject(fault) || typeof fault.msg !== "string") return undefined;
-  const path = Array.isArray(fault.loc) ? fault.loc.slice(0, MOST_STEPS).filter(isStep) : [];
+  const path = Array.isArray(fault.loc) ? fault.loc.slice(0, MAX_STEPS).filter(isStep) : [];
   return path.length === 0 ? fault.msg : `${path.join(".")}: ${fault.msg}`;
 }
 
 /** Of a path into a request; what is longer is no field that anyone has written. */
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 function isStep(value: unknown): value is string | number {
   return typeof value === "string" || typeof value === "number";

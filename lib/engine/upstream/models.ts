@@ -10,8 +10,8 @@ import { refusal } from "./refusal.ts";
 import { ourHeaders, type Upstream } from "./request.ts";
 
 /** Room for a few thousand models. */
-const MOST_BYTES = 1024 * 1024;
-const LONGEST_NAME = 256;
+const MAX_BYTES = 1024 * 1024;
+const MAX_NAME_LENGTH = 256;
 
 /**
  * The models that the upstream server has. Ends with its socket when `signal` aborts, or when connecting and its
@@ -43,7 +43,7 @@ export async function listModels(
     const { status, headers } = await exchange.send(
       requestBytes("GET", url, ourHeaders(upstream, "application/json"), undefined),
     );
-    const text = await exchange.beginning(MOST_BYTES);
+    const text = await exchange.beginning(MAX_BYTES);
     // No model was asked for, so a 404 cannot be of one: its text is left out.
     if (status !== 200) throw refusal(status, headers, status === 404 ? "" : text, false);
     return parseModels(text);
@@ -72,5 +72,5 @@ function parseModels(text: string): ListedModel[] {
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= LONGEST_NAME;
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH;
 }

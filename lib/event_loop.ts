@@ -19,6 +19,19 @@ export function nextRound(fn: () => void): void {
   port2.postMessage(0);
 }
 
+/** Rounds of microtasks after which a promise that has not settled waits for something outside. */
+const ROUNDS = 6;
+
+/** What `promise` gives, or throws, if that is there already; undefined when it waits for something outside. */
+export async function settled<Value extends object>(promise: Promise<Value>): Promise<Value | undefined> {
+  let value: Value | undefined;
+  let failed: { reason: unknown } | undefined;
+  promise.then((given) => value = given, (reason) => failed = { reason });
+  for (let round = 0; round < ROUNDS && value === undefined && failed === undefined; round++) await undefined;
+  if (failed) throw failed.reason;
+  return value;
+}
+
 const cell = typeof SharedArrayBuffer !== "undefined" && typeof Atomics.waitAsync === "function"
   ? new Int32Array(new SharedArrayBuffer(4))
   : undefined;

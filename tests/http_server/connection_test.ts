@@ -66,6 +66,29 @@ Deno.test("a client that ends its sending direction at once gets an answer that 
   }
 });
 
+Deno.test("what a client that has left had sent is still its own, whatever connections come after it", async () => {
+  const go = Promise.withResolvers<void>();
+  let text: string | undefined;
+  const { socket, ended } = serving(async (request) => {
+    await go.promise;
+    text = await request.text();
+    return new Response();
+  });
+  socket.send(post(5) + "first");
+  socket.leave();
+  await settle();
+  for (let later = 0; later < 3; later++) {
+    const { socket, ended } = serving((request) => new Response(request.url));
+    socket.send(GET.replace("/", "/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"));
+    socket.leave();
+    await ended;
+    assertEquals(statuses(socket), [200]);
+  }
+  go.resolve();
+  await ended;
+  assertEquals(text, "first");
+});
+
 Deno.test("a body of which the client sends only a part breaks off when it leaves", async () => {
   let failure: unknown;
   const { socket, ended } = serving(async (request) => {

@@ -36,7 +36,7 @@ Deno.test("what the body has ready goes with the head in one write, and so does 
       for (const step of steps.splice(0)) step(sender);
     };
     const result: { whole?: boolean } = {};
-    sender.send(encode(HEAD)).then((whole) => result.whole = whole);
+    sender.send(HEAD).then((whole) => result.whole = whole);
     return { socket, result, body };
   };
   const a = (outlet: Outlet) => outlet.enqueue(encode("a"));

@@ -203,6 +203,29 @@ for (const [name, [text, seen]] of Object.entries(TAKEN)) {
   });
 }
 
+Deno.test("a request has the URL and the headers that the platform's own would have, whatever came before it", () => {
+  const targets = [
+    "/",
+    "/a?b=c&d=%41+e",
+    "//a//",
+    "/a'b",
+    "/?'",
+    "/~a!$&()*+,;=:@-._",
+    "/%zz?%",
+    "/[]{}|^`",
+    "/?[]{}|^`<>",
+  ];
+  for (const host of ["a", "A", "a:80", "a:8080", "[::1]:8170", "127.1", "a"]) {
+    for (const target of targets) {
+      const head = parseRequestHead(
+        new TextEncoder().encode(`GET ${target} HTTP/1.1\r\nHOST: ${host}\r\nX: 1\r\n\r\n`),
+      );
+      const { url, headers } = new Request(`http://${host}${target}`, { headers: { host, x: "1" } });
+      assertEquals([head.url, [...new Headers(head.headers)]], [url, [...headers]], `${host} ${target}`);
+    }
+  }
+});
+
 Deno.test("OPTIONS * is answered for the server, whatever the handler does, and the connection goes on", async () => {
   const { socket, ended } = serving(() => new Response("a path's"));
   const ask = `OPTIONS * HTTP/1.1\r\n${HOST}`;

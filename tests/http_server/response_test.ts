@@ -42,6 +42,19 @@ Deno.test("a body that is there whole goes out in one write, with its length and
   await ended;
 });
 
+Deno.test("a header's characters are bytes, also those above ASCII, with a body and without", async () => {
+  for (const body of ["", "héllo"]) {
+    const { socket, ended } = serving(() => new Response(body, { headers: { "X-A": "\xe9\xff\x80" } }));
+    socket.send(GET);
+    await settle();
+    const text = String.fromCharCode(...socket.writes.flatMap((bytes) => [...bytes]));
+    assertEquals(/x-a: (.*)\r\n/.exec(text)?.[1], "\xe9\xff\x80");
+    assertEquals(text.split("\r\n\r\n")[1], String.fromCharCode(...encode(body)));
+    socket.leave();
+    await ended;
+  }
+});
+
 const BODILESS: Record<string, [handler: Handler, request: string, response: string]> = {
   "an answer without a body": [() => new Response(null), GET, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
   "204": [() => new Response(null, { status: 204 }), GET, "HTTP/1.1 204 No Content\r\n\r\n"],

@@ -34,6 +34,6 @@ export function sending(prepare?: (socket: MemorySocket) => void, chunked = true
   const body = new CountingBody();
   const sender = new DirectSender(socket, body, chunked);
   const result: { whole?: boolean } = {};
-  sender.send(new TextEncoder().encode(HEAD)).then((whole) => result.whole = whole);
+  sender.send(HEAD).then((whole) => result.whole = whole);
   return { socket, body, sender, result };
 }

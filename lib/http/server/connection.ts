@@ -6,6 +6,7 @@ import { aboutServer, Refusal } from "./own_answer.ts";
 import { readRequestHead, type RequestHead } from "./request_head.ts";
 import { RequestBody } from "./request_body.ts";
 import { ResponseWriter } from "./response_writer.ts";
+import { servedRequest } from "./served_request.ts";
 import { endIsInSight, passOver } from "./unread.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;
@@ -167,11 +168,15 @@ export class Connection {
     return false;
   }
 
-  async #handle(head: RequestHead, body: ReadableStream | undefined, signal: AbortSignal): Promise<Response> {
+  async #handle(
+    head: RequestHead,
+    body: ReadableStream<Uint8Array> | undefined,
+    signal: AbortSignal,
+  ): Promise<Response> {
     try {
       const { method, headers, url } = head;
-      const init = { method, headers, signal, ...(body && { body, duplex: "half" }) };
-      const response = await this.#options.handler(new Request(url, init));
+      const request = servedRequest({ method, url, headers, body, signal });
+      const response = await this.#options.handler(request);
       if (response.body?.locked) {
         throw new TypeError("wanted a Response with an unread body, got a locked one");
       }

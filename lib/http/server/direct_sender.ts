@@ -3,6 +3,7 @@ import { joined, type SharedBytes } from "../bytes.ts";
 import { closeSocket, type Socket } from "../socket.ts";
 import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
 import { PendingWrite, type WriteOwner } from "./pending_write.ts";
+import { withHead } from "./response_head.ts";
 
 /**
  * Writes a body that needs no stream: what it gives goes to the socket in the same turn, one write at a time. While
@@ -19,7 +20,7 @@ export class DirectSender implements Outlet, WriteOwner {
   readonly #socket: Socket;
   readonly #body: DirectBody;
   /** Not sent yet. */
-  #head: Uint8Array | undefined;
+  #head: string | undefined;
   /** What waits behind that write. A body that minds `desiredSize` leaves at most its end here. */
   readonly #waiting: Uint8Array[] = [];
   readonly #frames = new ChunkFrames();
@@ -34,7 +35,7 @@ export class DirectSender implements Outlet, WriteOwner {
   }
 
   /** Sends `head`, with what the body has ready, and then the rest; true when all was sent. Never rejects. */
-  send(head: Uint8Array): Promise<boolean> {
+  send(head: string): Promise<boolean> {
     const sent = new Promise<boolean>((resolve) => this.#resolve = resolve);
     this.#head = head;
     this.#body.resume();
@@ -125,7 +126,7 @@ export class DirectSender implements Outlet, WriteOwner {
   }
 
   #writeSoon(bytes: Uint8Array): void {
-    const all = this.#head === undefined ? bytes : joined([this.#head, bytes]);
+    const all = this.#head === undefined ? bytes : withHead(this.#head, bytes);
     this.#head = undefined;
     this.#write = PendingWrite.of(this, this.#socket, all).putOff();
   }

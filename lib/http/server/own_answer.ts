@@ -1,5 +1,4 @@
-import { joined } from "../bytes.ts";
-import { responseHead } from "./response_head.ts";
+import { responseHead, withHead } from "./response_head.ts";
 
 /** What a request can be refused with. */
 type RefusalStatus = 400 | 408 | 414 | 431 | 501 | 505;
@@ -26,7 +25,7 @@ export class Refusal extends Error {
       status: this.status,
       headers: { "Content-Type": "application/json" },
     });
-    return joined([responseHead(response, body.length, true), new TextEncoder().encode(body)]);
+    return withHead(responseHead(response, body.length, true), new TextEncoder().encode(body));
   }
 }
 

@@ -44,13 +44,14 @@ export class RequestBody {
 
   /** What is left of the body is no longer the handler's. */
   release(): void {
-    this.#end(new Error("The request's body was not read before it was answered."));
+    this.#end("The request's body was not read before it was answered.");
   }
 
-  #end(error: Error): void {
+  /** @param why a text, made an error only for a body that is left: to make one takes 10 µs */
+  #end(why: string): void {
     if (this.#released) return;
     this.#released = true;
-    this.#controller.error(error);
+    this.#controller.error(new Error(why));
   }
 
   /** Synchronous where something has arrived: a reader can then tell that from a wait. */
@@ -88,7 +89,7 @@ export class RequestBody {
       return true;
     }
     if (!this.#inbox.ended) return false;
-    this.#end(new Error("The connection was closed before the end of the request's body."));
+    this.#end("The connection was closed before the end of the request's body.");
     return true;
   }
 }

@@ -119,6 +119,12 @@ const NORMALIZED = /^(DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
  */
 const REWRITTEN_PATH = /^[^?]*?(\\|\/(\.|%2e){1,2}([/?]|$))/i;
 
+/** What stands in a URL as it came, with no dot segment in it. */
+const PLAIN_TARGET = /^\/[\w.~!$&()*+,;=:@%/-]*(\?[\w.~!$&()*+,;=:@%/?-]*)?$/;
+
+/** Of the last request whose host made a URL: the next one has it nearly always, and to parse a URL takes 5 µs. */
+let origin: { host?: string; text: string } = { text: "" };
+
 /**
  * A head as RFC 9112 has it, read strictly: what servers read differently is refused, for one of them may stand in
  * front of this one.
@@ -179,6 +185,7 @@ function urlOf(method: string, target: string, host: string): string {
   if (REWRITTEN_PATH.test(target)) {
     throw new Refusal(400, "wanted a path without backslashes and dot segments");
   }
+  if (host === origin.host && PLAIN_TARGET.test(target)) return origin.text + target;
   // As all do who take them at all: what is typed into curl comes as it stands.
   const ascii = target.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   const url = absolute ? ascii : `http://${host || "localhost"}${target === "*" ? "/" : ascii}`;
@@ -186,7 +193,8 @@ function urlOf(method: string, target: string, host: string): string {
   if (parsed === null || parsed.username !== "" || parsed.password !== "") {
     throw new Refusal(400, "wanted a host and a target that make a URL");
   }
-  return url;
+  if (!absolute) origin = { host, text: parsed.origin };
+  return parsed.href;
 }
 
 function bodyOf(headers: RequestHead["headers"], old: boolean): RequestHead["body"] {

@@ -39,20 +39,21 @@ export function bodiless(method: string, status: number): boolean {
   return method === "HEAD" || BODILESS.test(String(status));
 }
 
-/** The head of an answer, its blank line included. */
-export function responseHead(response: Response, framing: BodyFraming, close: boolean): Uint8Array {
+/** The head of an answer, its blank line included. Each character is a byte. */
+export function responseHead(response: Response, framing: BodyFraming, close: boolean): string {
   const status = response.status || 500;
   let head = `HTTP/1.1 ${status} ${response.statusText || REASONS[status] || ""}\r\n`;
-  // Headers hold no line end, the platform sees to that; each name is there once, but for set-cookie.
-  for (const [name, value] of response.headers) {
+  // Headers hold no line end, the platform sees to that; each name is there once, but for set-cookie. Not iterated: that
+  // costs 7 µs, and this 1.
+  response.headers.forEach((value, name) => {
     if (!OWN.test(name)) head += `${name}: ${value}\r\n`;
-  }
+  });
   const length = response.headers.get("content-length");
   if (typeof framing === "number") head += `content-length: ${framing}\r\n`;
   else if (framing === "chunked") head += "transfer-encoding: chunked\r\n";
   else if (framing === "none" && length !== null && status !== 204) head += `content-length: ${length}\r\n`;
   if (close) head += "connection: close\r\n";
-  return latin1Bytes(`${head}date: ${httpDate()}\r\n\r\n`);
+  return `${head}date: ${httpDate()}\r\n\r\n`;
 }
 
 let madeFor = -1;
@@ -70,11 +71,15 @@ function httpDate(): string {
 
 const encoder = new TextEncoder();
 
-/** A header's characters are bytes already; the encoder, which is 5 times as fast, agrees on ASCII. */
-function latin1Bytes(text: string): Uint8Array {
-  // deno-lint-ignore no-control-regex
-  if (/^[\x00-\x7f]*$/.test(text)) return encoder.encode(text);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+// deno-lint-ignore no-control-regex
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** `head` and what follows it at once, as one array: an array costs more than what is written into it. */
+export function withHead(head: string, body: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(head.length + body.length);
+  // The encoder is 10 times as fast, and right where there is nothing but ASCII.
+  if (ASCII.test(head)) encoder.encodeInto(head, bytes);
+  else for (let i = 0; i < head.length; i++) bytes[i] = head.charCodeAt(i);
+  bytes.set(body, head.length);
   return bytes;
 }

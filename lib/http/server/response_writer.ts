@@ -1,13 +1,12 @@
+import { settled } from "../../event_loop.ts";
 import { ChunkFrames, LAST_CHUNK } from "./chunk_frame.ts";
-import { joined } from "../bytes.ts";
 import { directBody } from "../outlet.ts";
 import { closeSocket, type Socket, writeAll } from "../socket.ts";
 import { DirectSender } from "./direct_sender.ts";
 import type { RequestHead } from "./request_head.ts";
-import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
+import { bodiless, type BodyFraming, responseHead, withHead } from "./response_head.ts";
 
-/** Rounds of microtasks after which a read that has not settled waits for something outside. */
-const ROUNDS = 6;
+const NOTHING = new Uint8Array(0);
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 
@@ -86,6 +85,7 @@ export class ResponseWriter {
     first.catch(() => {});
     // An event stream has no length, however soon it ends: a short one goes out as a long one does.
     const events = this.#response.headers.get("content-type")?.startsWith("text/event-stream");
+    // What waits for something outside must not keep the head waiting.
     const early = events ? undefined : await settled(first);
     if (early === undefined) return await this.#stream(reader, first);
     if (early.done) return await this.#whole(0);
@@ -153,18 +153,8 @@ export class ResponseWriter {
   }
 
   /** The head, and with it what is ready of the body. */
-  async #head(framing: BodyFraming, ready?: Uint8Array): Promise<void> {
+  async #head(framing: BodyFraming, ready: Uint8Array = NOTHING): Promise<void> {
     const head = responseHead(this.#response, framing, this.#asked.close);
-    await writeAll(this.#socket, ready === undefined ? head : joined([head, ready]));
+    await writeAll(this.#socket, withHead(head, ready));
   }
-}
-
-/** What `reading` gives if that is there already; undefined when it waits, and the head must not wait with it. */
-async function settled(reading: Promise<Read>): Promise<Read | undefined> {
-  let read: Read | undefined;
-  let error: { error: unknown } | undefined;
-  reading.then((value) => read = value, (reason) => error = { error: reason });
-  for (let round = 0; round < ROUNDS && read === undefined && error === undefined; round++) await undefined;
-  if (error) throw error.error;
-  return read;
 }

@@ -17,6 +17,8 @@ import {
 import { Ledger } from "./lib/stream/ledger.ts";
 import { Turn } from "./lib/stream/turn.ts";
 import { createApp } from "./routes/app.ts";
+import type { Deps } from "./routes/deps.ts";
+import { rehearse } from "./routes/rehearsal.ts";
 
 /** Engines beside the default one are loaded when they are chosen: nobody else pays for them at start. */
 async function pickEngine(settings: Settings, clock: Clock): Promise<Engine> {
@@ -109,7 +111,7 @@ async function serve(settings: Settings): Promise<void> {
     ignoreDisconnects: settings.ignoreDisconnects,
   });
   let draining = false;
-  const app = createApp({
+  const deps: Deps = {
     engine,
     ledger,
     clock,
@@ -118,7 +120,8 @@ async function serve(settings: Settings): Promise<void> {
     draining: () => draining,
     onUnexpected,
     onRefused: (id, error) => log(refusedLine(id, error, settings.logFormat, new Date())),
-  });
+  };
+  const app = createApp(deps);
   async function stop(): Promise<void> {
     // A connection that asks for nothing, or does not take its last bytes, would hold the shutdown for good.
     setTimeout(() => Deno.exit(0), LAST_WRITES_MS);
@@ -162,6 +165,8 @@ async function serve(settings: Settings): Promise<void> {
   const { hostname, port } = door.addr;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
+  // Not before: the service is there at once, and who asks in the 70 ms this takes would else have paid for it.
+  setTimeout(() => rehearse(app, deps));
 }
 
 if (import.meta.main) {

@@ -1,0 +1,24 @@
+import { assertEquals, assertLess } from "@std/assert";
+import { Pacer } from "../../lib/engine/pacer.ts";
+import { createApp } from "../../routes/app.ts";
+import { rehearse } from "../../routes/rehearsal.ts";
+import { ScriptedEngine } from "../helpers/scripted_engine.ts";
+import { startService } from "../helpers/service.ts";
+
+Deno.test("a rehearsal goes all the way through streams, and the service that rehearsed has done nothing", async () => {
+  const engine = new ScriptedEngine(new Pacer());
+  await using service = startService({ engine });
+  const text = await rehearse(createApp(service.deps), service.deps);
+  const answers = text.split(/HTTP\/1\.1 (?=\d{3} )/).slice(1);
+  assertEquals(answers.map((answer) => answer.slice(0, 3)), ["200", "400", "400", "400", "200", "200"]);
+  for (const answer of answers.slice(-2)) assertEquals(answer.includes("data: [DONE]\n\n"), true, answer);
+  assertEquals([service.ledger.totals().requests.total, service.ledger.latest, engine.all], [0, undefined, []]);
+  assertEquals([service.ended, service.unexpected, service.refused], [[], [], []]);
+});
+
+Deno.test("a rehearsal waits for no delay of the settings", async () => {
+  await using service = startService({ settings: { timeToFirstToken: 60_000, interTokenLatency: 60_000 } });
+  const began = performance.now();
+  await rehearse(createApp(service.deps), service.deps);
+  assertLess(performance.now() - began, 10_000);
+});

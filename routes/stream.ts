@@ -1,4 +1,4 @@
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono } from "hono";
 import { parseFaults, refusalOf } from "../lib/engine/faults.ts";
 import { streamBody } from "../lib/stream/body.ts";
 import { plainFormat } from "../lib/stream/plain.ts";
@@ -11,15 +11,11 @@ import { queryParams, type StreamParams, streamParams } from "./params.ts";
 import { bodyOptions, headReady } from "./streaming.ts";
 import { valid } from "./valid.ts";
 
-/** A browser that fetches ahead must not start a generation. */
-const refusePrefetch: MiddlewareHandler<Env> = async (c, next) => {
-  const { headers } = c.req.raw;
+/** A browser that fetches ahead, for which no generation must start. */
+function fetchesAhead({ headers }: Request): boolean {
   const purpose = headers.get("sec-purpose") ?? headers.get("purpose") ?? headers.get("x-moz") ?? "";
-  if (/\b(prefetch|prerender|preview)\b/i.test(purpose)) {
-    return new Response(null, { status: 204, headers: { "Cache-Control": "no-store" } });
-  }
-  await next();
-};
+  return /\b(prefetch|prerender|preview)\b/i.test(purpose);
+}
 
 /** `GET` and `POST /stream`: each token an event as it comes. */
 export function streamRoutes(deps: Deps): Hono<Env> {
@@ -41,8 +37,9 @@ export function streamRoutes(deps: Deps): Hono<Env> {
   };
 
   return new Hono<Env>()
-    .get("/stream", valid("query", queryParams(settings)), refusePrefetch, (c) => {
-      return stream(c, c.req.valid("query"));
+    .get("/stream", valid("query", queryParams(settings)), (c) => {
+      if (!fetchesAhead(c.req.raw)) return stream(c, c.req.valid("query"));
+      return new Response(null, { status: 204, headers: { "Cache-Control": "no-store" } });
     })
     .post("/stream", jsonBody(settings), valid("json", streamParams(settings)), (c) => {
       return stream(c, c.req.valid("json"));

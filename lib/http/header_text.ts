@@ -1,6 +1,14 @@
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+// deno-lint-ignore no-control-regex
+const ASCII = /^[\x00-\x7f]*$/;
+
 /** Each byte as the character with its number; TextDecoder's "latin1" is windows-1252, which a header's value cannot hold. */
 export function latin1(bytes: Uint8Array): string {
-  let text = "";
+  // Nearly every head is ASCII, on which UTF-8 agrees, and its decoder is three times as fast.
+  let text = utf8.decode(bytes);
+  if (ASCII.test(text)) return text;
+  text = "";
   for (let at = 0; at < bytes.length; at += 4096) {
     // Not spread, which would walk an iterator.
     text += String.fromCharCode.apply(null, bytes.subarray(at, at + 4096) as unknown as number[]);

@@ -12,7 +12,11 @@ Deno.test("a rehearsal goes all the way through streams, and the service that re
   const answers = text.split(/HTTP\/1\.1 (?=\d{3} )/).slice(1);
   assertEquals(answers.map((answer) => answer.slice(0, 3)), ["200", "400", "400", "400", "200", "200"]);
   for (const answer of answers.slice(-2)) assertEquals(answer.includes("data: [DONE]\n\n"), true, answer);
-  assertEquals([service.ledger.totals().requests.total, service.ledger.latest, engine.all], [0, undefined, []]);
+  assertEquals([service.ledger.totals().requests.total, service.ledger.latest, engine.all], [
+    0,
+    undefined,
+    [],
+  ]);
   assertEquals([service.ended, service.unexpected, service.refused], [[], [], []]);
 });
 

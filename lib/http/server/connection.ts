@@ -57,6 +57,7 @@ export class Connection {
   /** It ends with the answer that is running. */
   #draining = false;
   #closed = false;
+  readonly #onOverdue = () => this.close();
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
@@ -106,8 +107,9 @@ export class Connection {
     closeSocket(this.#socket);
   }
 
-  #within(ms: number): void {
-    this.#deadline.within(ms, () => this.close());
+  /** Closes it unless something else is waited for in `ms`; returns the time. */
+  #within(ms: number): number {
+    return this.#deadline.within(ms, this.#onOverdue);
   }
 
   /** What arrives is for a request behind the present one, or for nobody. */
@@ -126,9 +128,8 @@ export class Connection {
 
   /** One request and its response; false when the connection is to end. */
   async #next(): Promise<boolean> {
-    const { headMs, idleMs, now } = this.#options;
-    this.#within(idleMs);
-    this.idleSince = now();
+    const { headMs, idleMs } = this.#options;
+    this.idleSince = this.#within(idleMs);
     const head = await readRequestHead(this.#inbox, this.#deadline, headMs, () => this.idleSince = undefined);
     return head !== undefined && await this.#answer(head);
   }

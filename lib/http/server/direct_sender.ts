@@ -1,7 +1,7 @@
 import type { DirectBody, Outlet } from "../outlet.ts";
 import { joined, type SharedBytes } from "../bytes.ts";
 import { closeSocket, type Socket } from "../socket.ts";
-import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
+import { ChunkFrames, LAST_CHUNK, passingFrame, sharedFrame } from "./chunk_frame.ts";
 import { PendingWrite, type WriteOwner } from "./pending_write.ts";
 import { withHead } from "./response_head.ts";
 
@@ -64,7 +64,7 @@ export class DirectSender implements Outlet, WriteOwner {
       this.#write.asked = true;
       return;
     }
-    if (this.#chunked) this.#writeSoon(shared ? sharedFrame(shared) : this.#frames.frame(bytes));
+    if (this.#chunked) this.#writeSoon(this.#framed(bytes, shared));
     else this.#writeSoon(shared ? bytes : bytes.slice());
   }
 
@@ -119,6 +119,12 @@ export class DirectSender implements Outlet, WriteOwner {
 
   lost(): void {
     this.#finish(false);
+  }
+
+  #framed(bytes: Uint8Array, shared: SharedBytes | undefined): Uint8Array {
+    if (shared !== undefined) return sharedFrame(shared);
+    // Behind a head it is copied at once.
+    return this.#head === undefined ? this.#frames.frame(bytes) : passingFrame(bytes);
   }
 
   get #writing(): boolean {

@@ -133,46 +133,52 @@ let origin: { host?: string; text: string } = { text: "" };
  * @throws {Refusal}
  */
 export function parseRequestHead(bytes: Uint8Array): RequestHead {
-  const [requestLine, ...lines] = latin1(bytes.subarray(0, bytes.length - 4)).split("\r\n");
-  const [, method, target, version] = REQUEST_LINE.exec(requestLine) ?? [];
-  if (method === undefined) throw new Refusal(400, "wanted a request line");
+  const lines = latin1(bytes.subarray(0, bytes.length - 4)).split("\r\n");
+  const asked = REQUEST_LINE.exec(lines[0]);
+  if (asked === null) throw new Refusal(400, "wanted a request line");
+  const [, method, target, version] = asked;
   // A later minor version is to be read as the highest that is known (RFC 9110, 2.5).
   if (!version.startsWith("1.")) throw new Refusal(505, `wanted HTTP/1.1, got ${version}`);
   if (UNSUPPORTED.test(method) || NORMALIZED.test(method) && method !== method.toUpperCase()) {
     throw new Refusal(501, `the method ${method} is not supported`);
   }
-  if (lines.length > MAX_HEADERS) throw new Refusal(431, `wanted at most ${MAX_HEADERS} headers`);
-  const headers = lines.map((line): [string, string] => {
+  if (lines.length - 1 > MAX_HEADERS) throw new Refusal(431, `wanted at most ${MAX_HEADERS} headers`);
+  const old = version === "1.0";
+  const headers: RequestHead["headers"] = [];
+  let close = old;
+  let expectsContinue = false;
+  let host, length, coding: string | undefined;
+  // Once over the lines: each request pays for what is done here.
+  for (let i = 1; i < lines.length; i++) {
+    const line = lines[i];
     if (!HEADER_LINE.test(line)) throw new Refusal(400, "wanted a header line");
     const colon = line.indexOf(":");
-    return [line.slice(0, colon).toLowerCase(), trimmed(line, colon + 1)];
-  });
-  const old = version === "1.0";
-  const host = only(headers, "host");
+    const name = line.slice(0, colon).toLowerCase();
+    const value = trimmed(line, colon + 1);
+    headers.push([name, value]);
+    if (name === "host") host = only(host, name, value);
+    else if (name === "connection") close ||= /(^|,)\s*close\s*(,|$)/i.test(value);
+    else if (name === "content-length") length = only(length, name, value);
+    else if (name === "transfer-encoding") coding = only(coding, name, value);
+    else if (name === "expect") expectsContinue ||= !old && /^100-continue$/i.test(value);
+  }
   if (host === undefined && !old) throw new Refusal(400, "wanted a Host header");
-  const connection = headers.filter(([name]) => name === "connection").map(([, value]) => value).join();
   return {
     method,
     url: urlOf(method, target, host ?? ""),
     general: target === "*",
     headers,
     old,
-    close: old || /(^|,)\s*close\s*(,|$)/i.test(connection),
-    body: bodyOf(headers, old),
-    expectsContinue: !old &&
-      headers.some(([name, value]) => name === "expect" && /^100-continue$/i.test(value)),
+    close,
+    body: bodyOf(length, coding, old),
+    expectsContinue,
   };
 }
 
-/** The value of a header that may be there once. */
-function only(headers: RequestHead["headers"], wanted: string): string | undefined {
-  let found: string | undefined;
-  for (const [name, value] of headers) {
-    if (name !== wanted) continue;
-    if (found !== undefined) throw new Refusal(400, `wanted one ${wanted} header, got several`);
-    found = value;
-  }
-  return found;
+/** `value` of a header that may be there once, when `before` is what it was before. */
+function only(before: string | undefined, name: string, value: string): string {
+  if (before !== undefined) throw new Refusal(400, `wanted one ${name} header, got several`);
+  return value;
 }
 
 function urlOf(method: string, target: string, host: string): string {
@@ -197,9 +203,7 @@ function urlOf(method: string, target: string, host: string): string {
   return parsed.href;
 }
 
-function bodyOf(headers: RequestHead["headers"], old: boolean): RequestHead["body"] {
-  const length = only(headers, "content-length");
-  const coding = only(headers, "transfer-encoding");
+function bodyOf(length: string | undefined, coding: string | undefined, old: boolean): RequestHead["body"] {
   if (coding === undefined) {
     if (length === undefined) return 0;
     if (!/^\d{1,15}$/.test(length)) throw new Refusal(400, "wanted a number of bytes as Content-Length");

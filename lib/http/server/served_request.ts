@@ -33,7 +33,12 @@ class ServedRequest {
   }
 
   get headers(): Headers {
-    return this.#headers ??= new Headers(this.#given.headers);
+    if (this.#headers === undefined) {
+      this.#headers = new Headers();
+      // One by one: given as a list they take twice as long.
+      for (const [name, value] of this.#given.headers) this.#headers.append(name, value);
+    }
+    return this.#headers;
   }
 
   get body(): ReadableStream<Uint8Array> | null {

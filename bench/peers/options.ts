@@ -8,7 +8,7 @@ export const HELP = `Measures this server beside what a user would pick instead,
 
   --only A,B         only these servers: ${PEERS.map((peer) => peer.name).join(", ")}
   --jobs A,B         paced, unpaced (both)
-  --rounds N         rounds, the order reversed in every second one (3)
+  --rounds N         rounds, the order reversed in every second one (5)
   --streams A,B      streams of the paced job; several numbers make a sweep (1000)
   --itl MS           time between the tokens of a paced stream (20)
   --total-rate N     tokens per second of all its streams together, which sets --itl: a sweep over --streams then
@@ -36,7 +36,7 @@ const Options = z.object({
     "paced",
     "unpaced",
   ]),
-  rounds: whole(1, 100).default(3),
+  rounds: whole(1, 100).default(5),
   streams: listOf(whole(1, MAX_STREAMS), counts).default([1000]),
   itl: number(0.1, 10_000).optional(),
   "total-rate": number(1, 1_000_000).optional(),

@@ -165,7 +165,7 @@ async function serve(settings: Settings): Promise<void> {
   const { hostname, port } = door.addr;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
-  // Not before: the service is there at once, and who asks in the 70 ms this takes would else have paid for it.
+  // Not before: the service is there at once. Who asks within the 70 ms this takes may wait for one of its steps.
   setTimeout(() => rehearse(app, deps));
 }
 

@@ -4,6 +4,9 @@ import { Ledger } from "../lib/stream/ledger.ts";
 import { createApp } from "./app.ts";
 import type { Deps } from "./deps.ts";
 
+/** Between two steps of a rehearsal: time in which a connection is accepted, its request read and answered. */
+const PAUSE_MS = 5;
+
 /** They begin no generation. */
 const HARMLESS = [
   head("HEAD /stream?prompt=a"),
@@ -21,12 +24,13 @@ const WHOLE = [
  * Goes once through what requests go through, so that no client waits for what the runtime loads and compiles at its
  * first use: it held the first event of the first stream back by 40 ms. Nobody sees it: `app`, which was made of `deps`,
  * only gets requests that begin no generation, and the others go to a stand-in with an engine and a ledger of its own.
+ * A shutdown ends it.
  *
  * @returns what was answered, for the test that asks whether all of it was gone through. Never rejects.
  */
 export async function rehearse(app: { fetch: Handler }, deps: Deps): Promise<string> {
   const { clock, turn } = deps;
-  const settings = { ...deps.settings, realtime: false };
+  const settings = { ...deps.settings, realtime: false, maxModelLen: 100 };
   const standIn = createApp({
     engine: new SimulatedEngine(settings, clock),
     ledger: new Ledger({ clock, onEnded: () => {}, onUnexpected: () => {}, ignoreDisconnects: false }),
@@ -37,9 +41,17 @@ export async function rehearse(app: { fetch: Handler }, deps: Deps): Promise<str
     onUnexpected: () => {},
     onRefused: () => {},
   });
+  const scenes: [handler: Handler, request: string][] = [
+    ...HARMLESS.map((request): [Handler, string] => [app.fetch, request]),
+    ...WHOLE.map((request): [Handler, string] => [standIn.fetch, request]),
+  ];
   let text = "";
-  for (const request of HARMLESS) text += await answer(app.fetch, request);
-  for (const request of WHOLE) text += await answer(standIn.fetch, request);
+  for (const [handler, request] of scenes) {
+    // All of an answer happens in one task here. Who comes meanwhile, a client or a signal, goes before the next.
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (deps.draining()) break;
+    text += await answer(handler, request);
+  }
   return text;
 }
 

@@ -26,3 +26,18 @@ Deno.test("a rehearsal waits for no delay of the settings", async () => {
   await rehearse(createApp(service.deps), service.deps);
   assertLess(performance.now() - began, 10_000);
 });
+
+Deno.test("a rehearsal takes any limits, gives way between its steps, and ends with the service", async () => {
+  await using service = startService({
+    settings: { maxModelLen: 2, maxNumSeqs: 1, maxWaitingQueueLength: 0 },
+  });
+  const app = createApp(service.deps);
+  let turns = 0;
+  const turn = setInterval(() => turns++, 1);
+  const whole = await rehearse(app, service.deps);
+  clearInterval(turn);
+  assertEquals([whole.match(/data: \[DONE\]/g)?.length, turns >= 5], [2, true]);
+  let asked = 0;
+  const part = await rehearse(app, { ...service.deps, draining: () => ++asked > 2 });
+  assertEquals(part.match(/HTTP\/1.1 \d/g)?.length, 2);
+});

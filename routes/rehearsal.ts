@@ -26,10 +26,11 @@ const WHOLE = [
  * only gets requests that begin no generation, and the others go to a stand-in with an engine and a ledger of its own.
  * A shutdown ends it.
  *
- * @returns what was answered, for the test that asks whether all of it was gone through. Never rejects.
+ * @returns what was answered, for the test that asks whether all of it was gone through
  */
 export async function rehearse(app: { fetch: Handler }, deps: Deps): Promise<string> {
   const { clock, turn } = deps;
+  // Nothing is waited for, and a prompt and two tokens fit whatever the service's own limit is.
   const settings = { ...deps.settings, realtime: false, maxModelLen: 100 };
   const standIn = createApp({
     engine: new SimulatedEngine(settings, clock),
@@ -64,6 +65,7 @@ async function answer(handler: Handler, request: string): Promise<string> {
     read(into) {
       const bytes = arriving.pop();
       if (bytes === undefined) return closed;
+      // Each is short enough for the first read.
       into.set(bytes);
       return Promise.resolve(bytes.length);
     },

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { nextRound, nextTask } from "../lib/event_loop.ts";
+import { nextRound, nextTask, settled } from "../lib/event_loop.ts";
 
 /** As where there is no `setImmediate`: browsers and workers. */
 async function withoutImmediates(): Promise<typeof nextRound> {
@@ -80,4 +80,25 @@ Deno.test("in each task the runtime's sockets take a hundred writes at once", as
     near.close();
     far.close();
   }
+});
+
+Deno.test("what is there behind a few microtasks is settled; what waits for anything outside is not, nor what fails", async () => {
+  const value = {};
+  const later = async () => {
+    await undefined;
+    await undefined;
+    return value;
+  };
+  const outside = new Promise<object>((resolve) => setTimeout(() => resolve(value)));
+  const failing = Promise.reject(new Error("no value"));
+  assertEquals(
+    [
+      await settled(Promise.resolve(value)),
+      await settled(later()),
+      await settled(outside),
+      await settled(failing),
+    ],
+    [value, value, undefined, undefined],
+  );
+  await outside;
 });

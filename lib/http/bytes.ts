@@ -1,3 +1,5 @@
+export const NOTHING: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+
 /** The parts one behind the other, as one array of its own. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));

@@ -1,4 +1,5 @@
 import { quote } from "../errors.ts";
+import { NOTHING } from "./bytes.ts";
 import { ChunkedDecoder } from "./chunked.ts";
 
 /** What a piece of a body gives. */
@@ -19,8 +20,6 @@ export class CodedBody extends Error {
 
 /** The same length several times may be taken for one (RFC 9112, 6.3). */
 const LENGTH = /^(\d{1,15})(?:[ \t]*,[ \t]*\1)*$/;
-
-const NOTHING = new Uint8Array(0);
 
 /**
  * How the body of a response with these headers is framed: by chunks, by its length, or by the connection's end.

@@ -1,6 +1,6 @@
 import { quote } from "../errors.ts";
 import { joined } from "./bytes.ts";
-import { latin1, trimmed } from "./header_text.ts";
+import { latin1, trimmed, withHead } from "./header_text.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -16,7 +16,7 @@ export function requestBytes(
   if (body !== undefined) headers.set("content-length", String(bytes.length));
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
-  return joined([new TextEncoder().encode(head + "\r\n"), bytes]);
+  return withHead(head + "\r\n", bytes);
 }
 
 /** A response's head, and what came of its body together with it. */

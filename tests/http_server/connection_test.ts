@@ -66,6 +66,26 @@ Deno.test("a client that ends its sending direction at once gets an answer that 
   }
 });
 
+Deno.test("a body is used once something of it was read, or it was cancelled", async () => {
+  const uses: Record<string, (body: ReadableStream) => Promise<unknown>> = {
+    read: (body) => body.getReader().read(),
+    cancelled: (body) => body.cancel(),
+  };
+  for (const [name, use] of Object.entries(uses)) {
+    const used: boolean[] = [];
+    const { socket, ended } = serving(async (request) => {
+      used.push(request.bodyUsed);
+      await use(request.body!);
+      used.push(request.bodyUsed);
+      return new Response();
+    });
+    socket.send(post(2) + "ab");
+    socket.leave();
+    await ended;
+    assertEquals(used, [false, true], name);
+  }
+});
+
 Deno.test("what a client that has left had sent is still its own, whatever connections come after it", async () => {
   const go = Promise.withResolvers<void>();
   let text: string | undefined;
@@ -162,6 +182,18 @@ Deno.test("100 Continue is written when the body is first read, and not where it
   assertEquals([statuses(socket), socket.text.includes("connection: close")], [[100, 200, 200], false]);
   socket.leave();
   await ended;
+});
+
+Deno.test("who expects more than 100 Continue gets that, and HTTP/1.0 never", async () => {
+  const both = post(2, "Expect: 100-continue\r\nExpect: something\r\n");
+  for (const [head, told] of [[both, true], [both.replace("1.1", "1.0"), false]] as const) {
+    const { socket, ended } = serving(async (request) => new Response(await request.text()));
+    socket.send(head);
+    await settle();
+    assertEquals(socket.text === "HTTP/1.1 100 Continue\r\n\r\n", told, head);
+    socket.leave();
+    await ended;
+  }
 });
 
 Deno.test("an answer does not overtake 100 Continue", async () => {

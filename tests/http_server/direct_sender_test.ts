@@ -320,6 +320,23 @@ Deno.test("a write that fails, or takes nothing, cancels the body once", async (
   }
 });
 
+Deno.test("first pieces of all lengths go out whole behind their heads, whichever streams begin between them", async () => {
+  const lengths = [1, 600, 65_524, 65_525, 70_000, 3];
+  const all = lengths.map((length, i) => {
+    const { socket, body, sender } = sending(undefined, i !== 1);
+    const bytes = new Uint8Array(length).fill(97 + i);
+    sender.enqueue(bytes);
+    bytes.fill(0);
+    return { socket, body, length, letter: String.fromCharCode(97 + i), chunked: i !== 1 };
+  });
+  await settle();
+  for (const { socket, length, letter, chunked } of all) {
+    const text = letter.repeat(length);
+    const piece = chunked ? `${length.toString(16)}\r\n${text}\r\n` : text;
+    assertEquals(socket.text === HEAD + piece, true, `${length}`);
+  }
+});
+
 Deno.test("shared bytes are framed as others are each time they come, and their chunk is made once", async () => {
   const shared = new SharedBytes(encode("token"));
   const frames: Uint8Array[] = [];

@@ -304,6 +304,14 @@ Deno.test("a handler that fails is 500 without a word, and the connection goes o
   }
 });
 
+Deno.test("a body that fails at once is answered with nothing, not with a head", async () => {
+  const failing = new ReadableStream({ pull: () => Promise.reject(new Error("no body")) }, {
+    highWaterMark: 0,
+  });
+  const { text, closed, errors } = await responseTo(() => new Response(failing));
+  assertEquals([text, closed, errors.map(({ at }) => at)], ["", true, ["body"]]);
+});
+
 Deno.test("a write that fails stops the body", async () => {
   const body = told();
   const { socket, ended } = serving(() => new Response(body.stream));

@@ -210,6 +210,23 @@ Deno.test("R4: an answer behind which the rest of the body is not read says so, 
   assertStringIncludes(client.head, "connection: close\r\n");
 });
 
+Deno.test("R4: a body that ends inside a character is refused, in however many parts it comes", async () => {
+  await using service = startService();
+  const body = [...new TextEncoder().encode('{"prompt":"a"}'), 0xc3];
+  for (const cuts of [[], [3], [14], [3, 14]]) {
+    using client = await RawClient.open(service.port);
+    client.send(`${POST}Content-Length: 15\r\n\r\n`);
+    let at = 0;
+    for (const cut of [...cuts, body.length]) {
+      client.send(new Uint8Array(body.slice(at, cut)));
+      at = cut;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await until("a refusal", () => client.text.endsWith("}}"));
+    assertEquals(refusalOf(client), [400, "The request body is not valid UTF-8."]);
+  }
+});
+
 Deno.test("R4: a client whose small body was refused asks again on the same connection", async () => {
   await using service = startService({ settings: { maxBodyBytes: 1024 } });
   for (const text of ["{", "[]", `"${"x".repeat(5000)}"`]) {

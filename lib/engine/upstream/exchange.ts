@@ -1,3 +1,4 @@
+import { NOTHING } from "../../http/bytes.ts";
 import { framing, type Unframe } from "../../http/framing.ts";
 import { readHead } from "../../http/head.ts";
 import { type Socket, writeAll } from "../../http/socket.ts";
@@ -16,8 +17,6 @@ export type Connect = (signal: AbortSignal) => Promise<Socket>;
 
 /** Enough for a token's event many times over; each open stream holds one. */
 const READ_BYTES = 8 * 1024;
-
-const NOTHING = new Uint8Array(0);
 
 /**
  * One HTTP/1.1 request and its response on a connection of its own.

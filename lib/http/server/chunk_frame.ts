@@ -28,16 +28,6 @@ export class ChunkFrames {
   }
 }
 
-let scratch = new Uint8Array(MIN_KEPT);
-
-/** The chunk of `payload`, for who copies it at once: it is good until the next call of anybody. */
-export function passingFrame(payload: Uint8Array): Uint8Array {
-  const needed = payload.length + AROUND;
-  if (needed > MAX_KEPT) return fill(new Uint8Array(needed), payload);
-  if (scratch.length < needed) scratch = new Uint8Array(MAX_KEPT);
-  return fill(scratch, payload);
-}
-
 /** Writes the chunk of `payload` to the start of `into`, and returns that part. */
 function fill(into: Uint8Array, payload: Uint8Array): Uint8Array {
   const { length } = payload;

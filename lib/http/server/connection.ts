@@ -107,9 +107,8 @@ export class Connection {
     closeSocket(this.#socket);
   }
 
-  /** Closes it unless something else is waited for in `ms`; returns the time. */
-  #within(ms: number): number {
-    return this.#deadline.within(ms, this.#onOverdue);
+  #within(ms: number): void {
+    this.#deadline.within(ms, this.#onOverdue);
   }
 
   /** What arrives is for a request behind the present one, or for nobody. */
@@ -128,8 +127,9 @@ export class Connection {
 
   /** One request and its response; false when the connection is to end. */
   async #next(): Promise<boolean> {
-    const { headMs, idleMs } = this.#options;
-    this.idleSince = this.#within(idleMs);
+    const { headMs, idleMs, now } = this.#options;
+    this.#within(idleMs);
+    this.idleSince = now();
     const head = await readRequestHead(this.#inbox, this.#deadline, headMs, () => this.idleSince = undefined);
     return head !== undefined && await this.#answer(head);
   }
@@ -144,7 +144,7 @@ export class Connection {
     this.#state = { name: "handling", abort, body: unread ? undefined : reader };
     const response = head.general
       ? aboutServer()
-      : await this.#handle(head, unread ? undefined : body?.stream, abort.signal);
+      : await this.#handle(head, unread ? undefined : body, abort.signal);
     await body?.interim;
     // Asked last, for it may wait.
     const close = head.close || this.#draining || this.#options.closing() || this.#inbox.lost ||
@@ -171,7 +171,7 @@ export class Connection {
 
   async #handle(
     head: RequestHead,
-    body: ReadableStream<Uint8Array> | undefined,
+    body: RequestBody | undefined,
     signal: AbortSignal,
   ): Promise<Response> {
     try {

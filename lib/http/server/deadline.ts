@@ -17,12 +17,10 @@ export class Deadline {
     return this.#at !== Infinity;
   }
 
-  /** Waits `ms` from now on, in the place of what was waited for before; returns the time. */
-  within(ms: number, onOverdue: () => void): number {
-    const now = this.#now();
-    this.#at = now + ms;
+  /** Waits `ms` from now on, in the place of what was waited for before. */
+  within(ms: number, onOverdue: () => void): void {
+    this.#at = this.#now() + ms;
     this.#onOverdue = onOverdue;
-    return now;
   }
 
   /** What was waited for has come, and what comes next may take any time. */

@@ -1,9 +1,9 @@
 import type { DirectBody, Outlet } from "../outlet.ts";
-import { joined, type SharedBytes } from "../bytes.ts";
+import { joined, NOTHING, type SharedBytes } from "../bytes.ts";
+import { withHead } from "../header_text.ts";
 import { closeSocket, type Socket } from "../socket.ts";
-import { ChunkFrames, LAST_CHUNK, passingFrame, sharedFrame } from "./chunk_frame.ts";
+import { ChunkFrames, LAST_CHUNK, sharedFrame } from "./chunk_frame.ts";
 import { PendingWrite, type WriteOwner } from "./pending_write.ts";
-import { withHead } from "./response_head.ts";
 
 /**
  * Writes a body that needs no stream: what it gives goes to the socket in the same turn, one write at a time. While
@@ -64,8 +64,7 @@ export class DirectSender implements Outlet, WriteOwner {
       this.#write.asked = true;
       return;
     }
-    if (this.#chunked) this.#writeSoon(this.#framed(bytes, shared));
-    else this.#writeSoon(shared ? bytes : bytes.slice());
+    this.#writeSoon(this.#piece(bytes, shared));
   }
 
   ask(): void {
@@ -121,10 +120,12 @@ export class DirectSender implements Outlet, WriteOwner {
     this.#finish(false);
   }
 
-  #framed(bytes: Uint8Array, shared: SharedBytes | undefined): Uint8Array {
+  /** What goes out of `bytes`, good until the socket has taken it; with a head still to come, until the next call. */
+  #piece(bytes: Uint8Array, shared: SharedBytes | undefined): Uint8Array {
+    const copied = this.#head !== undefined;
+    if (!this.#chunked) return shared !== undefined || copied ? bytes : bytes.slice();
     if (shared !== undefined) return sharedFrame(shared);
-    // Behind a head it is copied at once.
-    return this.#head === undefined ? this.#frames.frame(bytes) : passingFrame(bytes);
+    return (copied ? copiedFrames : this.#frames).frame(bytes);
   }
 
   get #writing(): boolean {
@@ -147,5 +148,7 @@ export class DirectSender implements Outlet, WriteOwner {
   }
 }
 
-const NOTHING = new Uint8Array(0);
 const NONE = new PendingWrite();
+
+/** For chunks that go out behind a head, and are copied there at once: all senders share them. */
+const copiedFrames = new ChunkFrames();

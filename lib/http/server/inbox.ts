@@ -1,3 +1,4 @@
+import { NOTHING } from "../bytes.ts";
 import type { Socket } from "../socket.ts";
 
 /** Of bytes not yet used; the socket is not read beyond while somebody reads them, so that its window holds the peer back. */
@@ -9,14 +10,12 @@ const PATIENCE_MS = 50;
 /** Room of a connection at rest: a read always waits in it, so this is what it costs to notice a leaver. */
 const AT_REST = 2048;
 
-/** A read gets no less room than this: most heads leave as much of that array. */
+/** A read gets at least this much room; behind most heads that array has it left. */
 const MIN_READ = 512;
 
-/** Arrays of connections that are over, for those to come: to make one takes 10 µs, its share of garbage included. */
+/** Arrays of connections that are over, for those to come: to make one takes 3 µs, garbage included. */
 const spare: Uint8Array<ArrayBuffer>[] = [];
 const MAX_SPARE = 256;
-
-const NOTHING = new Uint8Array(0);
 
 /**
  * What has arrived and is not yet used. One read always waits on the socket, whatever the connection does, so that a
@@ -119,22 +118,22 @@ export class Inbox {
     this.#giveBack();
   }
 
-  /** No read waits any more. What lies here may still be looked at. */
+  /** No read waits any more. What lies here is kept for who has not used it yet. */
   #giveBack(): void {
     if (this.length > 0 || this.#bytes.length !== AT_REST || spare.length === MAX_SPARE) return;
     spare.push(this.#bytes);
+    // Whoever looks once more must not see what is another connection's by then.
     this.#bytes = NOTHING;
-    this.#start = this.#end = 0;
   }
 
   /** Where the next read goes. Moves the bytes only here, where no read waits. */
   #room(): Uint8Array {
     const { length } = this;
     const wanted = length + this.#readSize;
-    // A connection at rest gives back what a long request had needed.
-    const rest = Math.max(AT_REST, wanted);
-    if (wanted > this.#bytes.length || (length === 0 && this.#bytes.length > rest)) {
-      const bytes = new Uint8Array(Math.max(rest, 2 * length));
+    const least = Math.max(AT_REST, wanted);
+    // The second: a connection at rest gives back what a long request had needed.
+    if (wanted > this.#bytes.length || (length === 0 && this.#bytes.length > least)) {
+      const bytes = new Uint8Array(Math.max(least, 2 * length));
       bytes.set(this.peek());
       this.#bytes = bytes;
       this.#start = 0;

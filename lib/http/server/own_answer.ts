@@ -1,4 +1,5 @@
-import { responseHead, withHead } from "./response_head.ts";
+import { withHead } from "../header_text.ts";
+import { responseHead } from "./response_head.ts";
 
 /** What a request can be refused with. */
 type RefusalStatus = 400 | 408 | 414 | 431 | 501 | 505;
@@ -16,16 +17,16 @@ export class Refusal extends Error {
     this.status = status;
   }
 
-  /** The answer, ASCII only. It ends the connection: where the next request would begin is not known. */
+  /** The answer. It ends the connection: where the next request would begin is not known. */
   bytes(): Uint8Array {
     const code = this.status === 408 ? "timeout" : "invalid_request";
     const error = { code, message: `The request: ${this.message}.`, param: null };
-    const body = JSON.stringify({ error });
+    const body = new TextEncoder().encode(JSON.stringify({ error }));
     const response = new Response(null, {
       status: this.status,
       headers: { "Content-Type": "application/json" },
     });
-    return withHead(responseHead(response, body.length, true), new TextEncoder().encode(body));
+    return withHead(responseHead(response, body.length, true), body);
   }
 }
 

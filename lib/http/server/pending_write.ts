@@ -1,4 +1,5 @@
 import { nextTask } from "../../event_loop.ts";
+import { NOTHING } from "../bytes.ts";
 import type { Socket } from "../socket.ts";
 
 /** Whose write it is. */
@@ -73,8 +74,6 @@ export class PendingWrite {
     free.push(this);
   }
 }
-
-const NOTHING: Uint8Array = new Uint8Array(0);
 
 const free: PendingWrite[] = [];
 

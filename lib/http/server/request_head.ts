@@ -2,6 +2,7 @@ import { latin1, trimmed } from "../header_text.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Inbox } from "./inbox.ts";
 import { Refusal } from "./own_answer.ts";
+import { requestUrl } from "./request_url.ts";
 
 /** Of request line and header lines together, in bytes. */
 const MAX_HEAD = 65_536;
@@ -107,23 +108,9 @@ class HeadScan {
 
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(\d\.\d)$/;
 const HEADER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
-const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
-
 /** What the runtime's `Request` does not take, and what it would take for another: methods have a case (RFC 9110, 9.1). */
 const UNSUPPORTED = /^(CONNECT|TRACE|TRACK)$/i;
 const NORMALIZED = /^(DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;
-
-/**
- * What a URL would make another path of. A server in front may have let the path pass as it stood: with a rule for
- * `/_debug` it knows nothing of `/x/../_debug`, nor of backslashes.
- */
-const REWRITTEN_PATH = /^[^?]*?(\\|\/(\.|%2e){1,2}([/?]|$))/i;
-
-/** What stands in a URL as it came, with no dot segment in it. */
-const PLAIN_TARGET = /^\/[\w.~!$&()*+,;=:@%/-]*(\?[\w.~!$&()*+,;=:@%/?-]*)?$/;
-
-/** Of the last request whose host made a URL: the next one has it nearly always, and to parse a URL takes 5 µs. */
-let origin: { host?: string; text: string } = { text: "" };
 
 /**
  * A head as RFC 9112 has it, read strictly: what servers read differently is refused, for one of them may stand in
@@ -147,7 +134,9 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   const headers: RequestHead["headers"] = [];
   let close = old;
   let expectsContinue = false;
-  let host, length, coding: string | undefined;
+  let host: string | undefined;
+  let length: string | undefined;
+  let coding: string | undefined;
   // Once over the lines: each request pays for what is done here.
   for (let i = 1; i < lines.length; i++) {
     const line = lines[i];
@@ -165,7 +154,7 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   if (host === undefined && !old) throw new Refusal(400, "wanted a Host header");
   return {
     method,
-    url: urlOf(method, target, host ?? ""),
+    url: requestUrl(method, target, host ?? ""),
     general: target === "*",
     headers,
     old,
@@ -175,32 +164,10 @@ export function parseRequestHead(bytes: Uint8Array): RequestHead {
   };
 }
 
-/** `value` of a header that may be there once, when `before` is what it was before. */
+/** `value`, unless the header was there before: it may be there once. */
 function only(before: string | undefined, name: string, value: string): string {
   if (before !== undefined) throw new Refusal(400, `wanted one ${name} header, got several`);
   return value;
-}
-
-function urlOf(method: string, target: string, host: string): string {
-  if (!HOST.test(host)) throw new Refusal(400, "wanted a host name in the Host header");
-  if (target.includes("#")) throw new Refusal(400, "wanted a target without a fragment (#)");
-  const absolute = /^https?:\/\/[^/?]/i.test(target);
-  if (!absolute && target[0] !== "/" && !(target === "*" && method === "OPTIONS")) {
-    throw new Refusal(400, "wanted a target that begins with a slash or http://");
-  }
-  if (REWRITTEN_PATH.test(target)) {
-    throw new Refusal(400, "wanted a path without backslashes and dot segments");
-  }
-  if (host === origin.host && PLAIN_TARGET.test(target)) return origin.text + target;
-  // As all do who take them at all: what is typed into curl comes as it stands.
-  const ascii = target.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
-  const url = absolute ? ascii : `http://${host || "localhost"}${target === "*" ? "/" : ascii}`;
-  const parsed = URL.parse(url);
-  if (parsed === null || parsed.username !== "" || parsed.password !== "") {
-    throw new Refusal(400, "wanted a host and a target that make a URL");
-  }
-  if (!absolute) origin = { host, text: parsed.origin };
-  return parsed.href;
 }
 
 function bodyOf(length: string | undefined, coding: string | undefined, old: boolean): RequestHead["body"] {

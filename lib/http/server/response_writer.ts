@@ -1,12 +1,12 @@
 import { settled } from "../../event_loop.ts";
+import { NOTHING } from "../bytes.ts";
+import { withHead } from "../header_text.ts";
 import { ChunkFrames, LAST_CHUNK } from "./chunk_frame.ts";
 import { directBody } from "../outlet.ts";
 import { closeSocket, type Socket, writeAll } from "../socket.ts";
 import { DirectSender } from "./direct_sender.ts";
 import type { RequestHead } from "./request_head.ts";
-import { bodiless, type BodyFraming, responseHead, withHead } from "./response_head.ts";
-
-const NOTHING = new Uint8Array(0);
+import { bodiless, type BodyFraming, responseHead } from "./response_head.ts";
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 

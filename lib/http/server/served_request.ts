@@ -1,9 +1,10 @@
 /** What a request is made of. */
-interface Given {
+interface RequestParts {
   method: string;
   url: string;
   headers: [name: string, value: string][];
-  body: ReadableStream<Uint8Array> | undefined;
+  /** `used`: something was read of the stream, or it was cancelled. */
+  body: { readonly stream: ReadableStream<Uint8Array>; readonly used: boolean } | undefined;
   signal: AbortSignal;
 }
 
@@ -13,76 +14,96 @@ interface Given {
  * garbage to match; hardly a route needs one.
  *
  * It is an instance of `Request`, but the platform's own functions take none that they have not made: give them a
- * `clone()`. Once `body` was read no `Request` can be made any more, and asking for one throws a TypeError.
+ * `clone()`.
  */
 class ServedRequest {
-  readonly #given: Given;
+  readonly #parts: RequestParts;
   #headers: Headers | undefined;
   #whole: Request | undefined;
 
-  constructor(given: Given) {
-    this.#given = given;
+  constructor(parts: RequestParts) {
+    this.#parts = parts;
   }
 
   get method(): string {
-    return this.#given.method;
+    return this.#parts.method;
   }
 
   get url(): string {
-    return this.#given.url;
+    return this.#parts.url;
   }
 
   get headers(): Headers {
+    if (this.#whole !== undefined) return this.#whole.headers;
     if (this.#headers === undefined) {
       this.#headers = new Headers();
       // One by one: given as a list they take twice as long.
-      for (const [name, value] of this.#given.headers) this.#headers.append(name, value);
+      for (const [name, value] of this.#parts.headers) this.#headers.append(name, value);
     }
     return this.#headers;
   }
 
   get body(): ReadableStream<Uint8Array> | null {
-    return this.#whole === undefined ? this.#given.body ?? null : this.#whole.body;
+    return this.#whole === undefined ? this.#parts.body?.stream ?? null : this.#whole.body;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#whole?.bodyUsed ?? this.#parts.body?.used ?? false;
   }
 
   get signal(): AbortSignal {
-    return this.#given.signal;
+    return this.#parts.signal;
   }
 
-  static whole(served: ServedRequest): Request {
-    const { method, url, body, signal } = served.#given;
-    const { headers } = served;
-    return served.#whole ??= new Request(url, {
+  /** The request with its body; throws a TypeError once that was read from `body`. Static, to be no member of each. */
+  static whole(request: ServedRequest): Request {
+    const { method, url, body, signal } = request.#parts;
+    return request.#whole ??= new Request(url, {
       method,
-      headers,
+      headers: request.headers,
       signal,
-      ...(body && { body, duplex: "half" }),
+      ...(body && { body: body.stream, duplex: "half" }),
     });
+  }
+
+  /** What answers for all that the body does not matter to. */
+  static bodiless(request: ServedRequest): Request {
+    return request.#whole ?? new Request(request.url, { method: request.method });
   }
 }
 
-const { whole } = ServedRequest;
+const { whole, bodiless } = ServedRequest;
 
 for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(Request.prototype))) {
   if (Object.hasOwn(ServedRequest.prototype, name)) continue;
-  Object.defineProperty(ServedRequest.prototype, name, {
-    ...member,
-    ...(member.get
+  const call = (request: ServedRequest, args: unknown[]) => Reflect.apply(member.value, whole(request), args);
+  const { enumerable = true } = member;
+  Object.defineProperty(
+    ServedRequest.prototype,
+    name,
+    member.get
       ? {
+        enumerable,
         get(this: ServedRequest) {
-          return Reflect.get(whole(this), name);
+          return Reflect.get(bodiless(this), name);
         },
       }
       : {
-        value(this: ServedRequest, ...args: unknown[]) {
-          return Reflect.apply(member.value, whole(this), args);
-        },
-      }),
-  });
+        enumerable,
+        value: name === "clone"
+          ? function (this: ServedRequest, ...args: unknown[]) {
+            return call(this, args);
+          }
+          // A body's methods reject where `clone` throws.
+          : async function (this: ServedRequest, ...args: unknown[]) {
+            return await call(this, args);
+          },
+      },
+  );
 }
 Object.setPrototypeOf(ServedRequest.prototype, Request.prototype);
 
-/** The request `given` describes. */
-export function servedRequest(given: Given): Request {
-  return new ServedRequest(given) as unknown as Request;
+/** The request that `parts` make. */
+export function servedRequest(parts: RequestParts): Request {
+  return new ServedRequest(parts) as unknown as Request;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { quote, TapError } from "../lib/errors.ts";
 import type { Deps, Env } from "./deps.ts";
 import { onlyMethods } from "./errors.ts";
-import { valid } from "./valid.ts";
+import { queryOf } from "./query.ts";
 
 const RecordQuery = z.object({ tokens: z.enum(["0", "1"], { error: "wanted 0 or 1" }).default("0") });
 
@@ -16,13 +16,14 @@ export function debugRoutes({ ledger, engine }: Deps): Hono<Env> {
       return c.json({ ...latest.toJSON(), total_generated: ledger.totalGenerated });
     })
     .get("/_debug/requests", (c) => c.json({ requests: ledger.records().map((record) => record.toJSON()) }))
-    .get("/_debug/requests/:id", valid("query", RecordQuery), (c) => {
+    .get("/_debug/requests/:id", (c) => {
+      const query = queryOf(c, RecordQuery);
       const id = c.req.param("id");
       const record = ledger.find(id);
       if (record === undefined) {
         throw new TapError("not_found", `No record of a request ${quote(id)}.`, { param: "id" });
       }
-      if (c.req.valid("query").tokens === "0") return c.json(record.toJSON());
+      if (query.tokens === "0") return c.json(record.toJSON());
       const tokens = ledger.timesOf(record);
       // Of a very long answer the first are kept.
       const omitted = record.generated - (tokens?.length ?? 0);

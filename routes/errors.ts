@@ -1,5 +1,4 @@
 import type { Context, ErrorHandler, MiddlewareHandler, NotFoundHandler } from "hono";
-import { HTTPException } from "hono/http-exception";
 import { publicError, quote, TapError } from "../lib/errors.ts";
 import { openaiError } from "../lib/stream/openai_error.ts";
 import type { Deps, Env } from "./deps.ts";
@@ -22,7 +21,7 @@ function errorResponse(error: TapError, path: string): Response {
 /** Everything thrown in a route ends here. */
 export function answerError({ onUnexpected, onRefused }: Deps): ErrorHandler<Env> {
   return (thrown, c) => {
-    const error = publicError(known(thrown));
+    const error = publicError(thrown);
     const id = c.get("requestId");
     if (error.cause === thrown) onUnexpected(id, thrown);
     // A shutdown tells of itself, once.
@@ -32,12 +31,6 @@ export function answerError({ onUnexpected, onRefused }: Deps): ErrorHandler<Env
     }
     return errorResponse(error, c.req.path);
   };
-}
-
-/** hono's own exceptions (a body that is no JSON) as ours. */
-function known(thrown: unknown): unknown {
-  if (!(thrown instanceof HTTPException)) return thrown;
-  return new TapError("invalid_request", "The request body is not valid JSON.");
 }
 
 export const notFound: NotFoundHandler<Env> = (c) =>

@@ -5,21 +5,17 @@ import { begin, wantedOf } from "./begin.ts";
 import { onlyMethods } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
 import { generateParams } from "./params.ts";
-import { valid } from "./valid.ts";
 
 /** `POST /generate`: the whole text at once. */
 export function generateRoutes(deps: Deps): Hono<Env> {
   const { settings, turn } = deps;
+  const schema = generateParams(settings);
   return new Hono<Env>()
-    .post(
-      "/generate",
-      jsonBody(settings),
-      valid("json", generateParams(settings)),
-      async (c) => {
-        const generation = begin(c, deps, wantedOf(c.req.valid("json"), false));
-        const [{ text }] = await collect(generation, turn, c.req.raw.signal);
-        return c.json({ text, usage: generation.record.usageNow() });
-      },
-    )
+    .post("/generate", async (c) => {
+      const params = await jsonBody(c, settings, schema);
+      const generation = begin(c, deps, wantedOf(params, false));
+      const [{ text }] = await collect(generation, turn, c.req.raw.signal);
+      return c.json({ text, usage: generation.record.usageNow() });
+    })
     .all("/generate", onlyMethods("POST"));
 }

@@ -8,8 +8,8 @@ import { begin, check, wantedOf } from "./begin.ts";
 import { onlyMethods } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
 import { queryParams, type StreamParams, streamParams } from "./params.ts";
+import { queryOf } from "./query.ts";
 import { bodyOptions, headReady } from "./streaming.ts";
-import { valid } from "./valid.ts";
 
 /** A browser that fetches ahead, for which no generation must start. */
 function fetchesAhead({ headers }: Request): boolean {
@@ -36,13 +36,14 @@ export function streamRoutes(deps: Deps): Hono<Env> {
     return new Response(body, { headers: SSE_HEADERS });
   };
 
+  const query = queryParams(settings);
+  const body = streamParams(settings);
   return new Hono<Env>()
-    .get("/stream", valid("query", queryParams(settings)), (c) => {
-      if (!fetchesAhead(c.req.raw)) return stream(c, c.req.valid("query"));
+    .get("/stream", (c) => {
+      const params = queryOf(c, query);
+      if (!fetchesAhead(c.req.raw)) return stream(c, params);
       return new Response(null, { status: 204, headers: { "Cache-Control": "no-store" } });
     })
-    .post("/stream", jsonBody(settings), valid("json", streamParams(settings)), (c) => {
-      return stream(c, c.req.valid("json"));
-    })
+    .post("/stream", async (c) => await stream(c, await jsonBody(c, settings, body)))
     .all("/stream", onlyMethods("GET", "POST"));
 }

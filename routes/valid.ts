@@ -1,36 +1,15 @@
-import { validator } from "hono/validator";
 import type { z } from "zod";
 import { quote, TapError } from "../lib/errors.ts";
 
 /**
- * A request's JSON body or query as `schema` makes it; the handler finds it under `c.req.valid(target)`.
+ * `value`, which a client gave, as `schema` makes it.
  *
- * @throws {TapError} `invalid_request`, from the middleware: the first thing wrong, with its place
+ * @throws {TapError} `invalid_request`: the first thing wrong, with its place
  */
-export function valid<Target extends "json" | "query", Schema extends z.ZodType>(
-  target: Target,
-  schema: Schema,
-) {
-  return validator(target, (value, c): z.output<Schema> => {
-    if (target === "query") refuseBytes(c.req.url);
-    const result = schema.safeParse(value);
-    if (!result.success) throw refusal(result.error.issues[0], value);
-    return result.data;
-  });
-}
-
-/** hono leaves what is not UTF-8 as it is written, and all that is encoded beside it: a text that nobody meant. */
-function refuseBytes(url: string): void {
-  // Most have nothing encoded.
-  if (!url.includes("%")) return;
-  const query = new URL(url).search;
-  for (const [encoded] of query.matchAll(/(%[0-9a-f]{2})+/gi)) {
-    try {
-      decodeURIComponent(encoded);
-    } catch {
-      throw new TapError("invalid_request", `The query: wanted UTF-8, got ${quote(encoded)}.`);
-    }
-  }
+export function valid<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw refusal(result.error.issues[0], value);
+  return result.data;
 }
 
 /** What was wanted, where, and what came. */

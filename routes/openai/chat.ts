@@ -3,7 +3,6 @@ import { chatForm } from "../../lib/stream/openai_forms.ts";
 import type { Deps, Env } from "../deps.ts";
 import { onlyMethods } from "../errors.ts";
 import { jsonBody } from "../json_body.ts";
-import { valid } from "../valid.ts";
 import { answer, type AnswerForm } from "./answer.ts";
 import { question } from "./messages.ts";
 import { chatParams } from "./params.ts";
@@ -26,15 +25,14 @@ const form: AnswerForm = {
 /** `POST /v1/chat/completions`: the answer to the last user message; the tokens of all messages count. */
 export function chatRoutes(deps: Deps): Hono<Env> {
   const { engine, settings } = deps;
+  const schema = chatParams(settings, engine.remote ?? false);
   return new Hono<Env>()
     .post(
       "/v1/chat/completions",
-      jsonBody(settings),
-      valid("json", chatParams(settings, engine.remote ?? false)),
-      (c) => {
-        const params = c.req.valid("json");
+      async (c) => {
+        const params = await jsonBody(c, settings, schema);
         const { messages } = params;
-        return answer(c, deps, params, {
+        return await answer(c, deps, params, {
           prompt: question(messages),
           messages,
           countedTexts: messages.map(({ content }) => content),

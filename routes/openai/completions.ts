@@ -3,7 +3,6 @@ import { completionForm } from "../../lib/stream/openai_forms.ts";
 import type { Deps, Env } from "../deps.ts";
 import { onlyMethods } from "../errors.ts";
 import { jsonBody } from "../json_body.ts";
-import { valid } from "../valid.ts";
 import { answer, type AnswerForm } from "./answer.ts";
 import { completionParams } from "./params.ts";
 
@@ -20,14 +19,13 @@ const form: AnswerForm = {
 /** `POST /v1/completions`: the text that follows a prompt. */
 export function completionsRoutes(deps: Deps): Hono<Env> {
   const { engine, settings } = deps;
+  const schema = completionParams(settings, engine.remote ?? false);
   return new Hono<Env>()
     .post(
       "/v1/completions",
-      jsonBody(settings),
-      valid("json", completionParams(settings, engine.remote ?? false)),
-      (c) => {
-        const params = c.req.valid("json");
-        return answer(c, deps, params, {
+      async (c) => {
+        const params = await jsonBody(c, settings, schema);
+        return await answer(c, deps, params, {
           prompt: params.prompt,
           continuation: true,
           maxTokens: params.max_tokens ?? undefined,

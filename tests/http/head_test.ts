@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess, assertMatch, assertRejects } from "@std/assert";
-import { readHead } from "../../lib/http/head.ts";
+import { readHead, requestBytes } from "../../lib/http/head.ts";
 import { everyCut } from "../helpers/cut_body.ts";
 
 /** The bytes of a text in UTF-8, as a server writes what it is given. */
@@ -145,4 +145,17 @@ Deno.test("blanks in a head take no more time than letters", async () => {
     await headersAround(line);
     assertLess(performance.now() - began, 500, line.slice(0, 6));
   }
+});
+
+Deno.test("in a request each character of a header is a byte, and the body is UTF-8 with its length in bytes", () => {
+  const bytes = requestBytes("POST", new URL("http://a:1/b?c=d"), new Headers({ "x-a": "\xe9\xff" }), "é안");
+  const text = String.fromCharCode(...bytes);
+  const [head, body] = text.split("\r\n\r\n");
+  assertEquals(head.split("\r\n"), [
+    "POST /b?c=d HTTP/1.1",
+    "content-length: 5",
+    "host: a:1",
+    "x-a: \xe9\xff",
+  ]);
+  assertEquals(body, String.fromCharCode(...utf8("é안")));
 });

@@ -165,8 +165,12 @@ async function serve(settings: Settings): Promise<void> {
   const { hostname, port } = door.addr;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   log(listeningLine(`http://${host}:${port}`, engine.name, settings.logFormat, new Date()));
-  // Not before: the service is there at once. Who asks within the 70 ms this takes may wait for one of its steps.
-  setTimeout(() => rehearse(app, deps));
+  // Not before: the service is there at once. Who asks in the tenth of a second this takes may wait for one of its steps.
+  setTimeout(() =>
+    rehearse(app, deps).catch((error) =>
+      log(unexpectedLine({ at: "rehearsal" }, error, settings.logFormat, new Date()))
+    )
+  );
 }
 
 if (import.meta.main) {

@@ -42,16 +42,14 @@ export async function rehearse(app: { fetch: Handler }, deps: Deps): Promise<str
     onUnexpected: () => {},
     onRefused: () => {},
   });
-  const scenes: [handler: Handler, request: string][] = [
-    ...HARMLESS.map((request): [Handler, string] => [app.fetch, request]),
-    ...WHOLE.map((request): [Handler, string] => [standIn.fetch, request]),
-  ];
   let text = "";
-  for (const [handler, request] of scenes) {
-    // All of an answer happens in one task here. Who comes meanwhile, a client or a signal, goes before the next.
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    if (deps.draining()) break;
-    text += await answer(handler, request);
+  for (const [{ fetch }, requests] of [[app, HARMLESS], [standIn, WHOLE]] as const) {
+    for (const request of requests) {
+      // All of an answer happens in one task here. Who comes meanwhile, a client or a signal, goes before the next.
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      if (deps.draining()) return text;
+      text += await answer(fetch, request);
+    }
   }
   return text;
 }

@@ -11,9 +11,11 @@ import { valid } from "./valid.ts";
  */
 export function queryOf<Schema extends z.ZodType>(c: Context<Env>, schema: Schema): z.output<Schema> {
   refuseBytes(c.req.url);
-  const values: Record<string, unknown> = {};
-  for (const [name, all] of Object.entries(c.req.queries())) values[name] = all.length === 1 ? all[0] : all;
-  return valid(schema, values);
+  const values = Object.entries(c.req.queries()).map((
+    [name, all],
+  ) => [name, all.length === 1 ? all[0] : all]);
+  // Not set one by one: a client may name one of them `__proto__`.
+  return valid(schema, Object.fromEntries(values));
 }
 
 /** hono leaves what is not UTF-8 as it is written, and all that is encoded beside it: a text that nobody meant. */

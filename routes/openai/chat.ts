@@ -27,19 +27,16 @@ export function chatRoutes(deps: Deps): Hono<Env> {
   const { engine, settings } = deps;
   const schema = chatParams(settings, engine.remote ?? false);
   return new Hono<Env>()
-    .post(
-      "/v1/chat/completions",
-      async (c) => {
-        const params = await jsonBody(c, settings, schema);
-        const { messages } = params;
-        return await answer(c, deps, params, {
-          prompt: question(messages),
-          messages,
-          countedTexts: messages.map(({ content }) => content),
-          maxTokens: params.max_tokens ?? undefined,
-          completionLimit: params.completion_limit,
-        }, form);
-      },
-    )
+    .post("/v1/chat/completions", async (c) => {
+      const params = await jsonBody(c, settings, schema);
+      const { messages } = params;
+      return await answer(c, deps, params, {
+        prompt: question(messages),
+        messages,
+        countedTexts: messages.map(({ content }) => content),
+        maxTokens: params.max_tokens ?? undefined,
+        completionLimit: params.completion_limit,
+      }, form);
+    })
     .all("/v1/chat/completions", onlyMethods("POST"));
 }

@@ -21,17 +21,14 @@ export function completionsRoutes(deps: Deps): Hono<Env> {
   const { engine, settings } = deps;
   const schema = completionParams(settings, engine.remote ?? false);
   return new Hono<Env>()
-    .post(
-      "/v1/completions",
-      async (c) => {
-        const params = await jsonBody(c, settings, schema);
-        return await answer(c, deps, params, {
-          prompt: params.prompt,
-          continuation: true,
-          maxTokens: params.max_tokens ?? undefined,
-          defaultMaxTokens: DEFAULT_COMPLETION_TOKENS,
-        }, form);
-      },
-    )
+    .post("/v1/completions", async (c) => {
+      const params = await jsonBody(c, settings, schema);
+      return await answer(c, deps, params, {
+        prompt: params.prompt,
+        continuation: true,
+        maxTokens: params.max_tokens ?? undefined,
+        defaultMaxTokens: DEFAULT_COMPLETION_TOKENS,
+      }, form);
+    })
     .all("/v1/completions", onlyMethods("POST"));
 }

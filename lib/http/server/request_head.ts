@@ -108,6 +108,7 @@ class HeadScan {
 
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~\w-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(\d\.\d)$/;
 const HEADER_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
+
 /** What the runtime's `Request` does not take, and what it would take for another: methods have a case (RFC 9110, 9.1). */
 const UNSUPPORTED = /^(CONNECT|TRACE|TRACK)$/i;
 const NORMALIZED = /^(DELETE|GET|HEAD|OPTIONS|POST|PUT)$/i;

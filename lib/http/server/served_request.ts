@@ -77,29 +77,28 @@ const { whole, bodiless } = ServedRequest;
 for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(Request.prototype))) {
   if (Object.hasOwn(ServedRequest.prototype, name)) continue;
   const call = (request: ServedRequest, args: unknown[]) => Reflect.apply(member.value, whole(request), args);
-  const { enumerable = true } = member;
-  Object.defineProperty(
-    ServedRequest.prototype,
-    name,
-    member.get
-      ? {
-        enumerable,
-        get(this: ServedRequest) {
-          return Reflect.get(bodiless(this), name);
-        },
-      }
-      : {
-        enumerable,
-        value: name === "clone"
-          ? function (this: ServedRequest, ...args: unknown[]) {
-            return call(this, args);
-          }
-          // A body's methods reject where `clone` throws.
-          : async function (this: ServedRequest, ...args: unknown[]) {
-            return await call(this, args);
-          },
+  let answer: PropertyDescriptor & ThisType<ServedRequest>;
+  if (member.get) {
+    answer = {
+      get() {
+        return Reflect.get(bodiless(this), name);
       },
-  );
+    };
+  } else if (name === "clone") {
+    answer = {
+      value(...args: unknown[]) {
+        return call(this, args);
+      },
+    };
+  } else {
+    // A body's methods reject where `clone` throws.
+    answer = {
+      async value(...args: unknown[]) {
+        return await call(this, args);
+      },
+    };
+  }
+  Object.defineProperty(ServedRequest.prototype, name, answer);
 }
 Object.setPrototypeOf(ServedRequest.prototype, Request.prototype);
 

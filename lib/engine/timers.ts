@@ -1,8 +1,13 @@
+import { nextRound } from "../event_loop.ts";
+
 /** The one timer a pacer needs. */
 export interface Timers {
   /** Milliseconds, monotonic, with fractions. */
   now(): number;
-  /** Calls `fn` once in about `ms` milliseconds; returns what takes that back. */
+  /**
+   * Calls `fn` once in about `ms` milliseconds; when they are 0, as soon as the event loop has gone round. Returns what
+   * takes that back.
+   */
   set(fn: () => void, ms: number): () => void;
 }
 
@@ -33,8 +38,11 @@ class WaitTimers implements Timers {
     const mine = ++this.#current;
     this.#fn = fn;
     this.#due = this.now() + ms;
-    const wait = Atomics.waitAsync(this.#cell, 0, 0, Math.max(SHORTEST_MS, ms - OVERSHOOT_MS));
-    if (wait.async) wait.value.then(() => this.#fire(mine));
+    if (ms <= 0) nextRound(() => this.#fire(mine));
+    else {
+      const wait = Atomics.waitAsync(this.#cell, 0, 0, Math.max(SHORTEST_MS, ms - OVERSHOOT_MS));
+      if (wait.async) wait.value.then(() => this.#fire(mine));
+    }
     this.#longStop ??= setInterval(() => {
       if (this.now() > this.#due + LONG_STOP_MS) this.#fire(this.#current);
     }, LONG_STOP_MS);
@@ -68,8 +76,13 @@ class WaitTimers implements Timers {
 const coarseTimers: Timers = {
   now: () => performance.now(),
   set(fn, ms) {
-    const id = setTimeout(fn, ms);
-    return () => clearTimeout(id);
+    if (ms > 0) {
+      const id = setTimeout(fn, ms);
+      return () => clearTimeout(id);
+    }
+    let set = true;
+    nextRound(() => set && fn());
+    return () => void (set = false);
   },
 };
 

@@ -40,7 +40,7 @@ export class TimingWheel {
   readonly #farTicks: number[] = [];
   /** No slot before this tick has a task. Infinity: none has. */
   #next = Infinity;
-  /** Ticks before it are over. */
+  /** Nothing more is added to the ticks before it. */
   #earliest = 0;
   /** Slots serve the ticks before this one: `SLOTS` beyond the earliest that may still have a task in its slot. */
   #limit = SLOTS;
@@ -130,25 +130,24 @@ export class TimingWheel {
   }
 
   /**
-   * Fires all that waits up to the tick `due`, earlier ticks first; false when there was nothing. What is added
-   * meanwhile waits for a later tick: served in this call, a task that adds itself each time would never let it end.
+   * Fires what waits up to the tick `due`, earlier ticks first and each of them whole, until that are `enough` tasks: then
+   * `first` may be due still. What is added meanwhile waits for a tick after `due`: who adds himself each time keeps
+   * nobody waiting.
    */
-  serve(due: number, now: () => number): boolean {
-    if (this.first > due) return false;
+  serve(due: number, now: () => number, enough = Infinity): void {
     this.#earliest = Math.max(this.#earliest, due + 1);
     this.#untilLook = 0;
-    for (;;) {
+    for (let served = 0; served < enough;) {
       const near = this.#next;
       const far = this.#farTicks.length > 0 ? this.#farTicks[0] : Infinity;
       if (Math.min(near, far) > due) break;
-      if (near < far) this.#fireSlot(near, now);
-      else this.#fireFar(far, now);
+      served += near < far ? this.#fireSlot(near, now) : this.#fireFar(far, now);
     }
-    this.#limit = this.#earliest + SLOTS;
-    return true;
+    this.#limit = Math.min(this.#earliest, this.#next) + SLOTS;
   }
 
-  #fireSlot(tick: number, now: () => number): void {
+  /** Returns how many there were. */
+  #fireSlot(tick: number, now: () => number): number {
     const slot = tick & MASK;
     const tasks = this.#slots[slot];
     const size = this.#sizes[slot];
@@ -163,13 +162,15 @@ export class TimingWheel {
     let next = tick + 1;
     while (next < this.#limit && this.#sizes[next & MASK] === 0) next++;
     this.#next = next < this.#limit ? next : Infinity;
+    return size;
   }
 
-  #fireFar(tick: number, now: () => number): void {
-    const tasks = this.#far.get(tick);
+  #fireFar(tick: number, now: () => number): number {
+    const tasks = this.#far.get(tick) ?? [];
     this.#far.delete(tick);
     pop(this.#farTicks);
-    for (const task of tasks ?? []) this.#fire(task!, tick, now);
+    for (const task of tasks) this.#fire(task!, tick, now);
+    return tasks.length;
   }
 
   #fire(task: Task, tick: number, now: () => number): void {

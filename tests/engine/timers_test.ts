@@ -1,9 +1,22 @@
 import { assert, assertEquals, assertGreaterOrEqual, assertStrictEquals } from "@std/assert";
 import { Pacer } from "../../lib/engine/pacer.ts";
-import { fineTimers } from "../../lib/engine/timers.ts";
+import { fineTimers, type Timers } from "../../lib/engine/timers.ts";
 
 /** What a finer timer may wake too early: it asks for a millisecond less than wanted. */
 const EARLY_MS = 1;
+
+/** Timers as they are where no memory is shared. */
+function coarseTimers(): Timers {
+  const shared = Object.getOwnPropertyDescriptor(globalThis, "SharedArrayBuffer")!;
+  Object.defineProperty(globalThis, "SharedArrayBuffer", { configurable: true, value: undefined });
+  try {
+    const timers = fineTimers();
+    assertStrictEquals(fineTimers(), timers);
+    return timers;
+  } finally {
+    Object.defineProperty(globalThis, "SharedArrayBuffer", shared);
+  }
+}
 
 Deno.test("a timer fires once, about when it was asked to, and holds nothing after", async () => {
   const timers = fineTimers();
@@ -14,6 +27,24 @@ Deno.test("a timer fires once, about when it was asked to, and holds nothing aft
     assertGreaterOrEqual(timers.now() - from, ms - EARLY_MS);
     await new Promise((resolve) => setTimeout(resolve, 3));
     assertEquals(fires, 1);
+  }
+});
+
+Deno.test("a timer of no time fires after the sockets and immediates of this round, sooner than any other", async () => {
+  for (const timers of [fineTimers(), coarseTimers()]) {
+    const seen: string[] = [];
+    // A runtime's own timers take a millisecond and more.
+    const other = setTimeout(() => seen.push("timer"), 1);
+    await new Promise<void>((resolve) => {
+      timers.set(() => (seen.push("set"), resolve()), 0);
+      setImmediate(() => seen.push("immediate, later"));
+      queueMicrotask(() => seen.push("microtask"));
+    });
+    clearTimeout(other);
+    assertEquals(seen, ["microtask", "set"]);
+    const clear = timers.set(() => assert(false, "was taken back"), 0);
+    clear();
+    await new Promise((resolve) => setTimeout(resolve, 3));
   }
 });
 
@@ -49,15 +80,7 @@ Deno.test("a timer set from inside another fires too", async () => {
 });
 
 Deno.test("where there is no shared memory the timers are plain ones, with the same promises", async () => {
-  const shared = Object.getOwnPropertyDescriptor(globalThis, "SharedArrayBuffer")!;
-  Object.defineProperty(globalThis, "SharedArrayBuffer", { configurable: true, value: undefined });
-  let timers;
-  try {
-    timers = fineTimers();
-    assertStrictEquals(fineTimers(), timers);
-  } finally {
-    Object.defineProperty(globalThis, "SharedArrayBuffer", shared);
-  }
+  const timers = coarseTimers();
   const clear = timers.set(() => assert(false, "was taken back"), 1);
   clear();
   await new Promise<void>((resolve) => timers.set(resolve, 3));

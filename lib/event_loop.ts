@@ -53,8 +53,13 @@ export function nextRound(fn: () => void): void {
   goRound(fn);
 }
 
-function looked(): void {
+/** To be called when a wait has ended in which nothing was left to do: the sockets were looked at. */
+export function slept(): void {
   lookedAt = performance.now();
+}
+
+function looked(): void {
+  slept();
   askedAt = undefined;
   if (looking === undefined) return;
   clearTimeout(lost);

@@ -1,4 +1,4 @@
-import { nextRound } from "../event_loop.ts";
+import { nextRound, slept } from "../event_loop.ts";
 
 /** The one timer a pacer needs. */
 export interface Timers {
@@ -41,12 +41,17 @@ class WaitTimers implements Timers {
     if (ms <= 0) nextRound(() => this.#fire(mine));
     else {
       const wait = Atomics.waitAsync(this.#cell, 0, 0, Math.max(SHORTEST_MS, ms - OVERSHOOT_MS));
-      if (wait.async) wait.value.then(() => this.#fire(mine));
+      if (wait.async) wait.value.then(() => this.#waited(mine));
     }
     this.#longStop ??= setInterval(() => {
       if (this.now() > this.#due + LONG_STOP_MS) this.#fire(this.#current);
     }, LONG_STOP_MS);
     return () => this.#clear(mine);
+  }
+
+  #waited(mine: number): void {
+    slept();
+    this.#fire(mine);
   }
 
   #fire(mine: number): void {

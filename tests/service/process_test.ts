@@ -8,7 +8,7 @@ import {
 } from "@std/assert";
 import { uniform } from "../../lib/engine/hash.ts";
 import { dataLines, RawClient } from "../helpers/sockets.ts";
-import { runMain, spawnService } from "../helpers/spawned_service.ts";
+import { runMain, spawnService, spawnServiceIn } from "../helpers/spawned_service.ts";
 import { until } from "../helpers/until.ts";
 
 /** What `promise` gives, if it does within `ms`: a service that does not stop must not hold the test. */
@@ -188,6 +188,38 @@ Deno.test("SIGTERM does not wait for a reader that does not take the rest of a s
   service.kill("SIGTERM");
   const { code } = await within(3000, service.status);
   assertEquals(code, 0);
+});
+
+/** The functions, as `file name`, that a service has called which is stopped so many milliseconds after it listens. */
+async function calledWithoutRequests(afterMs: number): Promise<{ called: Set<string>; stdout: string }> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using service = await spawnServiceIn({ DENO_COVERAGE_DIR: folder });
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    service.kill("SIGTERM");
+    await within(5000, service.status);
+    const called = new Set<string>();
+    for await (const { name } of Deno.readDir(folder)) {
+      const { url, functions } = JSON.parse(await Deno.readTextFile(`${folder}/${name}`));
+      for (const { functionName, ranges } of functions) {
+        if (ranges[0].count > 0) called.add(`${url.split("/").at(-1)} ${functionName}`);
+      }
+    }
+    return { called, stdout: service.stdout() };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a service that was only started has gone through a whole stream, and its log says nothing of it", async () => {
+  const wanted = ["stream.ts stream", "body.ts streamBody", "simulated_tokens.ts halt"];
+  let afterMs = 250;
+  await until("a rehearsal", async () => {
+    const { called, stdout } = await calledWithoutRequests(afterMs);
+    assertEquals(stdout.trim().split("\n").length, 1);
+    afterMs *= 2;
+    return wanted.every((name) => called.has(name));
+  }, { withinMs: 10_000 });
 });
 
 Deno.test("main.ts: what cannot be used is one line on stderr and exit code 2", async () => {

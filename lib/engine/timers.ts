@@ -41,7 +41,7 @@ class WaitTimers implements Timers {
     if (ms <= 0) nextRound(() => this.#fire(mine));
     else {
       const wait = Atomics.waitAsync(this.#cell, 0, 0, Math.max(SHORTEST_MS, ms - OVERSHOOT_MS));
-      if (wait.async) wait.value.then(() => this.#waited(mine));
+      if (wait.async) wait.value.then((how) => this.#waited(mine, how));
     }
     this.#longStop ??= setInterval(() => {
       if (this.now() > this.#due + LONG_STOP_MS) this.#fire(this.#current);
@@ -49,8 +49,8 @@ class WaitTimers implements Timers {
     return () => this.#clear(mine);
   }
 
-  #waited(mine: number): void {
-    slept();
+  #waited(mine: number, how: "ok" | "timed-out"): void {
+    if (how === "timed-out") slept();
     this.#fire(mine);
   }
 

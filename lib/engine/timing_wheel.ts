@@ -138,10 +138,11 @@ export class TimingWheel {
     this.#earliest = Math.max(this.#earliest, due + 1);
     this.#untilLook = 0;
     for (let served = 0; served < enough;) {
-      const near = this.#next;
       const far = this.#farTicks.length > 0 ? this.#farTicks[0] : Infinity;
-      if (Math.min(near, far) > due) break;
-      served += near < far ? this.#fireSlot(near, now) : this.#fireFar(far, now);
+      const tick = Math.min(this.#next, far);
+      if (tick > due) break;
+      if (far === tick) served += this.#fireFar(tick, now);
+      if (this.#next === tick) served += this.#fireSlot(tick, now);
     }
     this.#limit = Math.min(this.#earliest, this.#next) + SLOTS;
   }

@@ -1,8 +1,9 @@
 import { nextRound } from "../event_loop.ts";
 
 /**
- * How long one turn of the event loop may be spent on tokens before timers and messages get theirs. A round costs 3 µs
- * (see `nextRound`).
+ * How long one turn of the event loop may be spent on tokens before timers and messages get theirs: they wait for one
+ * turn, a request for those between two looks at the sockets. More would save nothing, since a round costs 3 µs (see
+ * `nextRound`).
  */
 const BUDGET_MS = 0.5;
 

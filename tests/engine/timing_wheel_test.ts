@@ -66,6 +66,20 @@ Deno.test("whatever is added, moved and removed, near and far, each task fires o
   }
 });
 
+Deno.test("a tick is served whole, also when some of its tasks have waited from afar and others not", () => {
+  const wheel = new TimingWheel();
+  const fired: string[] = [];
+  wheel.add(3000, task(fired, "far"));
+  wheel.add(3000, task(fired, "far too"));
+  wheel.add(2000, task(fired, "before"));
+  wheel.serve(2000, NOW, 1);
+  wheel.add(3000, task(fired, "near"));
+  wheel.add(3001, task(fired, "after"));
+  wheel.serve(4000, NOW, 2);
+  assertEquals(fired, ["before", "far", "far too", "near"]);
+  assertEquals([wheel.first, wheel.size], [3001, 1]);
+});
+
 Deno.test("tasks of one tick fire in the order in which they were added, near and far", () => {
   for (const tick of [100, 100_000]) {
     const wheel = new TimingWheel();

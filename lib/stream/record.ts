@@ -56,6 +56,14 @@ export class GenerationRecord implements Timed {
     return this.usage ?? { prompt_tokens: this.promptTokens, completion_tokens: this.generated };
   }
 
+  /**
+   * What it is at in the engine; null once that has let it go. Its last tokens may still be on their way to the reader
+   * then (one group of several, or what waited for a stop string), and its slot is another's.
+   */
+  get phaseNow(): Phase | null {
+    return this.outcome === "running" && this.finishReason === null ? this.phase : null;
+  }
+
   toJSON() {
     const since = (from: number | null, to: number | null) =>
       from === null || to === null ? null : round(to - from);
@@ -70,7 +78,7 @@ export class GenerationRecord implements Timed {
       generated: this.generated,
       delivered: this.delivered,
       generated_after_abort: this.generatedAfterAbort,
-      phase: this.outcome === "running" ? this.phase : null,
+      phase: this.phaseNow,
       phase_at_abort: this.phaseAtAbort,
       stop_ms: since(abortedAt, endedAt),
       queue_ms: since(arrivedAt, admittedAt),

@@ -1,5 +1,8 @@
 import { assertEquals, assertLess, assertStrictEquals } from "@std/assert";
 import { draw } from "../../lib/engine/hash.ts";
+import { grouped } from "../../lib/engine/group.ts";
+import { stopping } from "../../lib/engine/stop.ts";
+import { generate } from "../../lib/engine/vocabulary.ts";
 import { TapError } from "../../lib/errors.ts";
 import { Choices } from "../../lib/stream/choices.ts";
 import { Ledger, type LedgerOptions, type Opening } from "../../lib/stream/ledger.ts";
@@ -35,6 +38,11 @@ function assertAddsUp(ledger: Ledger) {
   for (const { completed, aborted, failed, running, total } of Object.values(ledger.totals())) {
     assertEquals(completed + aborted + failed + running, total);
   }
+}
+
+/** How many of its generations are in prefill or decode. */
+function holding(ledger: Ledger): number {
+  return ledger.records().filter(({ phaseNow }) => phaseNow === "prefill" || phaseNow === "decode").length;
 }
 
 Deno.test("requests and tokens are counted by outcome, those that run apart, and add up to the totals", async () => {
@@ -91,16 +99,41 @@ Deno.test("after any mix of ends, at every moment, the sums add up and the slots
     if (step === 300) ledger.failAll(new TapError("shutting_down", "bye"));
     assertAddsUp(ledger);
     await settle();
-    const holding = ledger.records().filter(({ outcome, phase }) =>
-      outcome === "running" && phase !== "queued"
-    );
-    assertEquals(engine.slots().in_use, holding.length);
+    assertEquals(engine.slots().in_use, holding(ledger));
   }
   const { requests } = ledger.totals();
   assertEquals([requests.running, requests.total, engine.slots().queue], [0, 120, 0]);
   for (const outcome of ["completed", "aborted", "failed"] as const) assertLess(0, requests[outcome]);
   for (const record of ledger.records()) assertLess(record.generatedAfterAbort, 2);
 });
+
+for (
+  const [what, size, request] of [
+    ["is a group of fewer", 3, { maxTokens: 4 }],
+    ["is a full group", 2, { maxTokens: 4 }],
+    ["waited for the rest of a stop string", 1, {
+      maxTokens: 4,
+      stop: [generate("hello", 4).join("") + "!"],
+    }],
+  ] as const
+) {
+  Deno.test(`a slot is that of a generation in decode also while the last event, which ${what}, is handed over`, () => {
+    const { clock, engine } = simulation({ maxNumSeqs: 1 });
+    const ledger = new Ledger({ clock });
+    const opening = { id: "a", route: "/stream", streamed: true, model: "m", requested: 4, promptTokens: 1 };
+    const generation = ledger.open(opening)
+      .start(grouped(stopping(engine), size), { ...REQUEST, prompt: "hello", ...request });
+    const seen: (string | null)[] = [];
+    for (let polls = 0; ledger.running > 0; polls++) {
+      assertLess(polls, 100);
+      generation.poll({ wake: () => {} });
+      seen.push(generation.record.phaseNow);
+      assertEquals(engine.slots().in_use, holding(ledger), `after ${seen}`);
+      clock.advance(100);
+    }
+    assertEquals([seen.includes("decode"), seen.at(-1)], [true, null]);
+  });
+}
 
 Deno.test("the newest thousand records are kept, newest first, and running ones still count when theirs is gone", async () => {
   const { ledger, open, begin } = setUp();

@@ -49,8 +49,7 @@ Deno.bench(`a generation polled, ${TOKENS} tokens`, () => {
 });
 
 Deno.bench(`a generation as a body, ${TOKENS} tokens`, async () => {
-  const { keepAlive: keepAliveMs, stallLimit: stallMs } = settings;
-  const body = streamBody(begin(), { format: plainFormat, clock, turn, keepAliveMs, stallMs });
+  const body = streamBody(begin(), plainFormat, { clock, turn, settings });
   for await (const _ of body);
 });
 

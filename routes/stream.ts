@@ -9,7 +9,7 @@ import { onlyMethods } from "./errors.ts";
 import { jsonBody } from "./json_body.ts";
 import { queryParams, type StreamParams, streamParams } from "./params.ts";
 import { queryOf } from "./query.ts";
-import { bodyOptions, headReady } from "./streaming.ts";
+import { headReady } from "./streaming.ts";
 
 /** A browser that fetches ahead, for which no generation must start. */
 function fetchesAhead({ headers }: Request): boolean {
@@ -32,7 +32,7 @@ export function streamRoutes(deps: Deps): Hono<Env> {
     }
     const generation = begin(c, deps, wanted);
     await headReady(c, generation);
-    const body = streamBody(generation, bodyOptions(deps, plainFormat));
+    const body = streamBody(generation, plainFormat, deps);
     return new Response(body, { headers: SSE_HEADERS });
   };
 

@@ -1,13 +1,6 @@
 import type { Context } from "hono";
-import type { BodyOptions } from "../lib/stream/body.ts";
-import type { Format } from "../lib/stream/format.ts";
 import type { Generation } from "../lib/stream/generation.ts";
-import type { Deps, Env } from "./deps.ts";
-
-/** What the body of a stream in this form is made with. */
-export function bodyOptions({ clock, settings, turn }: Deps, format: Format): BodyOptions {
-  return { format, clock, turn, keepAliveMs: settings.keepAlive, stallMs: settings.stallLimit };
-}
+import type { Env } from "./deps.ts";
 
 /**
  * How long the head of a stream is held back for an engine that may still refuse, in milliseconds: within it a

@@ -15,8 +15,8 @@ import type { Turn } from "./turn.ts";
 const gathering = new Gathering();
 const { chunk } = gathering;
 
+/** What all bodies of a server share: one object, which is in the processor's caches when a token comes. */
 export interface BodyOptions extends SilenceOptions {
-  format: Format;
   turn: Turn;
 }
 
@@ -24,8 +24,12 @@ export interface BodyOptions extends SilenceOptions {
  * A generation as a response body. The reader's demand drives it: `pull()` takes what the generator has ready, all of
  * it in one chunk, and `cancel()` stops the generator.
  */
-export function streamBody(generation: Source, options: BodyOptions): ReadableStream<Uint8Array> {
-  const source = new GenerationSource(generation, options);
+export function streamBody(
+  generation: Source,
+  format: Format,
+  options: BodyOptions,
+): ReadableStream<Uint8Array> {
+  const source = new GenerationSource(generation, format, options);
   let outlet: StreamOutlet;
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -60,13 +64,15 @@ class GenerationSource implements DirectBody, Watched, Waiter {
   /** When the last chunk was handed over, rounded up: a whole number is kept in its place, any other in one of its own. */
   lastAt: number;
   readonly #generation: Source;
+  readonly #format: Format;
   readonly #options: BodyOptions;
   /** What is left to do once the reader has taken everything. */
   #last: (() => void) | undefined;
   readonly #silence: SilenceWatch;
 
-  constructor(generation: Source, options: BodyOptions) {
+  constructor(generation: Source, format: Format, options: BodyOptions) {
     this.#generation = generation;
+    this.#format = format;
     this.#options = options;
     this.lastAt = Math.ceil(options.clock.now());
     this.#silence = new SilenceWatch(this, options);
@@ -124,7 +130,9 @@ class GenerationSource implements DirectBody, Watched, Waiter {
   stalled(): void {
     const error = new TapError(
       "stalled",
-      `No write was taken for ${this.#options.stallMs / 1000} s: the reader reads nothing, or too slowly.`,
+      `No write was taken for ${
+        this.#options.settings.stallLimit / 1000
+      } s: the reader reads nothing, or too slowly.`,
     );
     this.#finish();
     this.#generation.fail(error);
@@ -133,7 +141,7 @@ class GenerationSource implements DirectBody, Watched, Waiter {
 
   /** Takes what the generation has ready, and hands it over. The time is read once for all of it, if at all. */
   #gather(now: number): void {
-    const { format } = this.#options;
+    const format = this.#format;
     let polled: Polled = PENDING;
     while (!chunk.full) {
       try {
@@ -197,7 +205,7 @@ class GenerationSource implements DirectBody, Watched, Waiter {
 
   #fail(error: unknown): void {
     if (!(error instanceof CutStream)) {
-      return this.#close(this.#options.format.error(publicError(error)));
+      return this.#close(this.#format.error(publicError(error)));
     }
     if (error.how === "close") return this.#close("");
     this.#end(() => {

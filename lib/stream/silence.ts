@@ -1,3 +1,4 @@
+import type { Settings } from "../config.ts";
 import type { Clock, Task } from "../engine/pacer.ts";
 
 /** How exact a watch over seconds of silence is, in milliseconds. */
@@ -5,10 +6,8 @@ const STEP_MS = 64;
 
 export interface SilenceOptions {
   clock: Clock;
-  /** Silence after which a comment is written, in milliseconds. */
-  keepAliveMs: number;
-  /** How long one write may wait for the reader before the stream is torn down, in milliseconds. */
-  stallMs: number;
+  /** The silence after which a comment is written, and how long one write may wait for the reader. */
+  settings: Pick<Settings, "keepAlive" | "stallLimit">;
 }
 
 /** A body as the watch sees it. */
@@ -40,13 +39,13 @@ export class SilenceWatch implements Task {
    * as much as the token.
    */
   start(): void {
-    const { clock, keepAliveMs, stallMs } = this.#options;
+    const { clock, settings } = this.#options;
     const { blocked, lastAt } = this.#body;
     const now = clock.now();
-    const comment = lastAt + keepAliveMs;
-    const stall = (blocked ? lastAt : now) + stallMs;
+    const comment = lastAt + settings.keepAlive;
+    const stall = (blocked ? lastAt : now) + settings.stallLimit;
     // A comment that a blocked body could not write is due as soon as it has room, which is not watched for.
-    const due = Math.min(stall, comment > now ? comment : now + keepAliveMs);
+    const due = Math.min(stall, comment > now ? comment : now + settings.keepAlive);
     // Rounded up, so that the watches of all streams share a few wake-ups.
     clock.at(due - now > 10 * STEP_MS ? Math.ceil(due / STEP_MS) * STEP_MS : due, this);
   }
@@ -56,11 +55,11 @@ export class SilenceWatch implements Task {
   }
 
   fire(now: number): void {
-    const { keepAliveMs, stallMs } = this.#options;
+    const { keepAlive, stallLimit } = this.#options.settings;
     const silentMs = now - this.#body.lastAt;
     if (this.#body.blocked) {
-      if (silentMs >= stallMs) return this.#body.stalled();
-    } else if (silentMs >= keepAliveMs) {
+      if (silentMs >= stallLimit) return this.#body.stalled();
+    } else if (silentMs >= keepAlive) {
       this.#body.silent();
     }
     this.start();

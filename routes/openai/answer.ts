@@ -9,7 +9,7 @@ import { SSE_HEADERS } from "../../lib/stream/sse.ts";
 import { begin, type Wanted } from "../begin.ts";
 import type { Deps, Env } from "../deps.ts";
 import { modelFor } from "../served_model.ts";
-import { bodyOptions, headReady } from "../streaming.ts";
+import { headReady } from "../streaming.ts";
 import type { SharedParams } from "./params.ts";
 
 /** How one of the two routes writes its answers. */
@@ -61,7 +61,7 @@ export async function answer(
       includeUsage: params.stream_options?.include_usage ?? false,
       continuousUsage: params.stream_options?.continuous_usage_stats ?? false,
     });
-    const body = streamBody(source, bodyOptions(deps, format));
+    const body = streamBody(source, format, deps);
     return new Response(body, { headers: SSE_HEADERS });
   }
 

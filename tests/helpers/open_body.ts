@@ -1,5 +1,6 @@
 import type { Engine, EngineRequest } from "../../lib/engine/engine.ts";
 import { type BodyOptions, streamBody } from "../../lib/stream/body.ts";
+import type { Format } from "../../lib/stream/format.ts";
 import { Ledger } from "../../lib/stream/ledger.ts";
 import { plainFormat } from "../../lib/stream/plain.ts";
 import { Turn } from "../../lib/stream/turn.ts";
@@ -15,7 +16,7 @@ export function openBody(
   engine: Engine,
   clock: ManualClock,
   request: Partial<EngineRequest> = {},
-  options: Partial<BodyOptions> = {},
+  { format = plainFormat, ...options }: Partial<BodyOptions> & { format?: Format } = {},
 ) {
   const errors: unknown[] = [];
   const ledger = new Ledger({ clock, onUnexpected: (_id, error) => errors.push(error) });
@@ -29,14 +30,8 @@ export function openBody(
     promptTokens: whole.promptTokens,
   }).start(engine, whole);
   const turn = new Turn(() => clock.now());
-  const body = streamBody(generation, {
-    format: plainFormat,
-    clock,
-    turn,
-    keepAliveMs: KEEP_ALIVE_MS,
-    stallMs: STALL_MS,
-    ...options,
-  });
+  const settings = { keepAlive: KEEP_ALIVE_MS, stallLimit: STALL_MS };
+  const body = streamBody(generation, format, { clock, turn, settings, ...options });
   const reader = new Response(body).body!.getReader();
   const text = new TextDecoder();
   /** The next chunk as text, or null at the end. */

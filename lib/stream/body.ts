@@ -128,11 +128,10 @@ class GenerationSource implements DirectBody, Watched, Waiter {
   }
 
   stalled(): void {
+    const seconds = this.#options.settings.stallLimit / 1000;
     const error = new TapError(
       "stalled",
-      `No write was taken for ${
-        this.#options.settings.stallLimit / 1000
-      } s: the reader reads nothing, or too slowly.`,
+      `No write was taken for ${seconds} s: the reader reads nothing, or too slowly.`,
     );
     this.#finish();
     this.#generation.fail(error);
